@@ -1,0 +1,230 @@
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+
+use hip_dispatch::{
+    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DeviceSelector, MemoryInfo, Runtime,
+    Vendor,
+};
+
+use crate::event::EventPool;
+use crate::statistics::{Counters, Statistics};
+use crate::worker::CompletionWorker;
+use crate::{Error, Result};
+
+/// A device and one of its contexts. Cheap to clone; equal when the context is the same.
+#[derive(Clone)]
+pub struct Device(pub(crate) Arc<DeviceInner>);
+
+pub(crate) struct DeviceInner {
+    pub(crate) backend: Arc<dyn Backend>,
+    info: DeviceInfo,
+    context: ContextHandle,
+    /// What keeps a foreign context alive; `None` for the primary one, which is ours to release.
+    foreign: Option<Box<dyn Any + Send + Sync>>,
+    pub(crate) events: EventPool,
+    pub(crate) worker: OnceLock<CompletionWorker>,
+    pub(crate) counters: Counters,
+    fallback: Option<String>,
+}
+
+impl Device {
+    /// Opens the device asked for, with its primary context, through the process's runtime. The
+    /// same device opened twice is the same object.
+    ///
+    /// # Errors
+    /// There is no such device (see [`Runtime::select`]) or its context cannot be made.
+    pub fn open(selector: &DeviceSelector) -> Result<Device> {
+        crate::open_device(Runtime::global(), selector)
+    }
+
+    /// Retains the primary context of a device that was chosen.
+    pub(crate) fn retain_primary(
+        backend: Arc<dyn Backend>,
+        info: DeviceInfo,
+        fallback: Option<String>,
+    ) -> Result<Device> {
+        let context = backend.primary_context_retain(info.ordinal)?;
+        Ok(Device(Arc::new(DeviceInner::new(
+            backend, info, context, None, fallback,
+        ))))
+    }
+
+    /// Adopts a context that somebody else made (GStreamer's CUDA elements use contexts of their
+    /// own). `keep_alive` is dropped with the last object of this device.
+    ///
+    /// # Safety
+    /// `context` is a live context of `backend`'s device `ordinal` and stays so until
+    /// `keep_alive` is dropped.
+    ///
+    /// # Errors
+    /// The device cannot be asked what it is.
+    pub unsafe fn from_foreign_context(
+        backend: Arc<dyn Backend>,
+        ordinal: u32,
+        context: ContextHandle,
+        keep_alive: Box<dyn Any + Send + Sync>,
+    ) -> Result<Device> {
+        let info = backend.device_info(ordinal)?;
+        let inner = DeviceInner::new(backend, info, context, Some(keep_alive), None);
+        Ok(Device(Arc::new(inner)))
+    }
+
+    /// What the device is.
+    pub fn info(&self) -> &DeviceInfo {
+        &self.0.info
+    }
+
+    /// Whose it is.
+    pub fn vendor(&self) -> Vendor {
+        self.0.info.vendor
+    }
+
+    /// Why this is Host although a vendor's library was there; `None` otherwise.
+    pub fn fallback_reason(&self) -> Option<&str> {
+        self.0.fallback.as_deref()
+    }
+
+    /// The vendor's calls. Using them directly is the documented way around this crate.
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.0.backend
+    }
+
+    /// The context's handle.
+    pub fn as_raw_context(&self) -> ContextHandle {
+        self.0.context
+    }
+
+    /// Whether the context is one that somebody else made.
+    pub fn is_foreign(&self) -> bool {
+        self.0.foreign.is_some()
+    }
+
+    /// Makes the device's context current on this thread until the guard is dropped; what was
+    /// current before, a neighbour's perhaps, comes back then.
+    ///
+    /// # Errors
+    /// The context is gone.
+    pub fn bind(&self) -> Result<ContextGuard<'_>> {
+        let token = self.0.backend.context_push(self.0.context)?;
+        Ok(ContextGuard {
+            device: self,
+            token,
+            not_send: PhantomData,
+        })
+    }
+
+    /// Device memory, free and total.
+    ///
+    /// # Errors
+    /// The vendor call fails.
+    pub fn memory_info(&self) -> Result<MemoryInfo> {
+        let _bound = self.bind()?;
+        Ok(self.0.backend.mem_get_info()?)
+    }
+
+    /// Blocks until all work on every stream of the context is done.
+    ///
+    /// # Errors
+    /// Work failed, or the device is lost.
+    pub fn synchronize(&self) -> Result<()> {
+        let _bound = self.bind()?;
+        Ok(self.0.backend.context_synchronize()?)
+    }
+
+    /// What has been done so far.
+    pub fn statistics(&self) -> Statistics {
+        self.0.counters.snapshot()
+    }
+
+    /// Counts a kernel launch, which happens above this crate.
+    #[doc(hidden)]
+    pub fn count_launch(&self) {
+        crate::statistics::add(&self.0.counters.launches, 1);
+    }
+
+    /// Fails unless `other` has the same context.
+    pub(crate) fn expect_same(&self, what: &'static str, other: &Device) -> Result<()> {
+        if self == other {
+            return Ok(());
+        }
+        let (found, expected) = (other.info().to_string(), self.info().to_string());
+        Err(Error::DeviceMismatch {
+            what,
+            found,
+            expected,
+        })
+    }
+}
+
+impl DeviceInner {
+    fn new(
+        backend: Arc<dyn Backend>,
+        info: DeviceInfo,
+        context: ContextHandle,
+        foreign: Option<Box<dyn Any + Send + Sync>>,
+        fallback: Option<String>,
+    ) -> Self {
+        DeviceInner {
+            backend,
+            info,
+            context,
+            foreign,
+            events: EventPool::default(),
+            worker: OnceLock::new(),
+            counters: Counters::default(),
+            fallback,
+        }
+    }
+}
+
+impl Drop for DeviceInner {
+    fn drop(&mut self) {
+        self.events.destroy_all(&*self.backend, self.context);
+        if self.foreign.is_none()
+            && let Err(error) = self.backend.primary_context_release(self.info.ordinal)
+        {
+            tracing::warn!(%error, "context not released");
+        }
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.vendor() == other.vendor()
+                && self.0.context == other.0.context
+                && Arc::ptr_eq(&self.0.backend, &other.0.backend))
+    }
+}
+
+impl Eq for Device {}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Device({}, context {:?})",
+            self.0.info,
+            self.0.context.as_raw()
+        )
+    }
+}
+
+/// The device's context is current on this thread while this lives.
+#[must_use]
+pub struct ContextGuard<'a> {
+    device: &'a Device,
+    token: ContextGuardToken,
+    /// A current context is a thread's: the guard must not leave it.
+    not_send: PhantomData<*const ()>,
+}
+
+impl Drop for ContextGuard<'_> {
+    fn drop(&mut self) {
+        if let Err(error) = self.device.0.backend.context_pop(self.token) {
+            tracing::warn!(%error, "previous context not restored");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hip_dispatch::{Backend, ContextHandle, EventFlags, EventHandle};
+
+use crate::statistics::add;
+use crate::{Device, Result, Stream, StreamId};
+
+/// A point on a stream. Cheap to clone; the last clone gives the vendor's event back to the
+/// device for reuse, so a steady state creates none.
+#[derive(Clone)]
+pub struct Event(Arc<EventInner>);
+
+struct EventInner {
+    device: Device,
+    handle: EventHandle,
+    timing: bool,
+    stream: StreamId,
+}
+
+/// Vendor events without time stamps that nobody refers to.
+#[derive(Default)]
+pub(crate) struct EventPool(Mutex<Vec<EventHandle>>);
+
+/// More idle events than this are destroyed: a burst is not kept for ever.
+const MAX_IDLE: usize = 256;
+
+impl EventPool {
+    pub(crate) fn destroy_all(&mut self, backend: &dyn Backend, context: ContextHandle) {
+        let events = std::mem::take(self.0.get_mut().unwrap_or_else(PoisonError::into_inner));
+        if events.is_empty() {
+            return;
+        }
+        let Ok(token) = backend.context_push(context) else {
+            return;
+        };
+        for event in events {
+            // SAFETY: pooled events are alive, of this context, and referred to by nobody.
+            if let Err(error) = unsafe { backend.event_destroy(event) } {
+                tracing::warn!(%error, "event not destroyed");
+            }
+        }
+        let _ = backend.context_pop(token);
+    }
+}
+
+impl Event {
+    /// Records all work enqueued on `stream` so far. With `timing`, [`Event::elapsed_ms`] works,
+    /// and the event is a fresh one.
+    pub(crate) fn record(stream: &Stream, timing: bool) -> Result<Event> {
+        let device = stream.device().clone();
+        let _bound = device.bind()?;
+        let reused = match timing {
+            true => None,
+            false => device
+                .0
+                .events
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .pop(),
+        };
+        let handle = match reused {
+            Some(handle) => handle,
+            None => {
+                let mut flags = EventFlags::BLOCKING_SYNC;
+                flags.set(EventFlags::DISABLE_TIMING, !timing);
+                add(&device.0.counters.events_created, 1);
+                device.0.backend.event_create(flags)?
+            }
+        };
+        let inner = EventInner {
+            device: device.clone(),
+            handle,
+            timing,
+            stream: stream.id(),
+        };
+        let event = Event(Arc::new(inner));
+        // SAFETY: both handles are alive and belong to the bound context.
+        unsafe { device.0.backend.event_record(handle, stream.as_raw()) }?;
+        Ok(event)
+    }
+
+    /// The device it belongs to.
+    pub fn device(&self) -> &Device {
+        &self.0.device
+    }
+
+    /// The stream it was recorded on.
+    pub fn stream_id(&self) -> StreamId {
+        self.0.stream
+    }
+
+    /// The vendor's event, alive as long as `self`.
+    pub fn as_raw(&self) -> EventHandle {
+        self.0.handle
+    }
+
+    /// Whether the work before it is done.
+    ///
+    /// # Errors
+    /// The work failed, or the device is lost.
+    pub fn is_done(&self) -> Result<bool> {
+        let _bound = self.0.device.bind()?;
+        // SAFETY: the handle is alive and belongs to the bound context.
+        Ok(unsafe { self.0.device.0.backend.event_query(self.0.handle) }?)
+    }
+
+    /// Blocks the calling thread until the work before it is done.
+    ///
+    /// # Errors
+    /// The work failed, or the device is lost.
+    pub fn synchronize(&self) -> Result<()> {
+        let _bound = self.0.device.bind()?;
+        add(&self.0.device.0.counters.event_waits, 1);
+        // SAFETY: the handle is alive and belongs to the bound context.
+        Ok(unsafe { self.0.device.0.backend.event_synchronize(self.0.handle) }?)
+    }
+
+    /// Device milliseconds from `earlier` to this; both come from
+    /// [`Stream::record_timed`].
+    ///
+    /// # Errors
+    /// One of them carries no time stamp or is not done.
+    pub fn elapsed_ms(&self, earlier: &Event) -> Result<f32> {
+        self.0
+            .device
+            .expect_same("the earlier event", &earlier.0.device)?;
+        let _bound = self.0.device.bind()?;
+        let (start, end) = (earlier.0.handle, self.0.handle);
+        // SAFETY: both handles are alive and belong to the bound context.
+        Ok(unsafe { self.0.device.0.backend.event_elapsed_time(start, end) }?)
+    }
+}
+
+impl Drop for EventInner {
+    fn drop(&mut self) {
+        if !self.timing {
+            let mut idle = self
+                .device
+                .0
+                .events
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < MAX_IDLE {
+                idle.push(self.handle);
+                return;
+            }
+        }
+        let Ok(_bound) = self.device.bind() else {
+            return;
+        };
+        // SAFETY: this was the last reference; destroying a pending event is harmless.
+        if let Err(error) = unsafe { self.device.0.backend.event_destroy(self.handle) } {
+            tracing::warn!(%error, "event not destroyed");
+        }
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({:?} on {:?})", self.0.handle, self.0.stream)
+    }
+}

@@ -1,0 +1,498 @@
+//! [`Host`] as a [`Backend`]: one method, one call.
+
+use std::ffi::{CStr, c_void};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use super::copy::{Copy, Fill};
+use super::event::{Event, Progress};
+use super::launch::Launch;
+use super::memory::Kind;
+use super::module::{Function, Module};
+use super::registry::next_id;
+use super::stream::{Stream, Work};
+use super::{Host, code, context, device, fail, lock, no_thread, stream_failed, system_memory};
+use crate::{
+    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventFlags, EventHandle,
+    FunctionHandle, HostAllocFlags, HostFn, ImageKind, LaunchConfig, LoadedLibrary, Memcpy2D,
+    MemoryInfo, MemsetValue, ModuleHandle, ModuleImage, Result, StreamFlags, StreamHandle, Vendor,
+    Versions,
+};
+
+/// This crate's version in the vendors' way: `major * 1000 + minor * 10`.
+fn version() -> i32 {
+    let number = |text: &str| text.parse::<i32>().unwrap_or(0);
+    number(env!("CARGO_PKG_VERSION_MAJOR")) * 1000 + number(env!("CARGO_PKG_VERSION_MINOR")) * 10
+}
+
+impl Host {
+    fn allocate(&self, call: &'static str, kind: Kind, bytes: usize) -> Result<NonNull<u8>> {
+        self.current(call)?;
+        if bytes == 0 {
+            return Err(fail(call, code::INVALID_VALUE, "the size is 0"));
+        }
+        self.memory.allocate(kind, bytes).ok_or_else(|| {
+            let text = format!("{bytes} bytes are more than the system has left");
+            fail(call, code::OUT_OF_MEMORY, text)
+        })
+    }
+
+    fn event(&self, call: &'static str, handle: EventHandle) -> Result<Arc<Event>> {
+        self.current(call)?;
+        let event = self.events.get(handle.as_raw());
+        event.ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live event"))
+    }
+}
+
+impl Backend for Host {
+    fn vendor(&self) -> Vendor {
+        Vendor::Host
+    }
+
+    fn libraries(&self) -> Vec<LoadedLibrary> {
+        Vec::new()
+    }
+
+    fn missing_symbols(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn versions(&self) -> Result<Versions> {
+        Ok(Versions {
+            driver: version(),
+            runtime: version(),
+        })
+    }
+
+    fn image_kind(&self) -> ImageKind {
+        ImageKind::HostTable
+    }
+
+    fn device_count(&self) -> Result<u32> {
+        Ok(self.devices.len() as u32)
+    }
+
+    fn device_info(&self, ordinal: u32) -> Result<DeviceInfo> {
+        self.device("device_info", ordinal)?;
+        Ok(device::info(ordinal))
+    }
+
+    fn primary_context_retain(&self, ordinal: u32) -> Result<ContextHandle> {
+        self.device("primary_context_retain", ordinal)?.retain();
+        Ok(ContextHandle::from_raw(std::ptr::without_provenance_mut(
+            ordinal as usize + 1,
+        )))
+    }
+
+    fn primary_context_release(&self, ordinal: u32) -> Result<()> {
+        let call = "primary_context_release";
+        if self.device(call, ordinal)?.release() {
+            return Ok(());
+        }
+        Err(fail(
+            call,
+            code::INVALID_CONTEXT,
+            "the context is not retained",
+        ))
+    }
+
+    fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
+        let invalid = |text| fail("context_push", code::INVALID_CONTEXT, text);
+        let index = context.as_raw().addr().wrapping_sub(1);
+        let device = self
+            .devices
+            .get(index)
+            .ok_or_else(|| invalid("the handle is no context"))?;
+        if device.retained() == 0 {
+            return Err(invalid("the context is not retained"));
+        }
+        context::push(self.id, device.ordinal);
+        Ok(ContextGuardToken { previous: 0 })
+    }
+
+    fn context_pop(&self, _token: ContextGuardToken) -> Result<()> {
+        if context::pop(self.id) {
+            return Ok(());
+        }
+        Err(fail(
+            "context_pop",
+            code::INVALID_CONTEXT,
+            "no context is current on this thread",
+        ))
+    }
+
+    fn context_synchronize(&self) -> Result<()> {
+        let call = "context_synchronize";
+        if self.current(call)?.synchronize() {
+            Ok(())
+        } else {
+            Err(stream_failed(call))
+        }
+    }
+
+    fn mem_get_info(&self) -> Result<MemoryInfo> {
+        let call = "mem_get_info";
+        self.current(call)?;
+        system_memory::info().ok_or_else(|| {
+            let text = "this system does not say how much memory there is";
+            crate::HipError::unsupported(Vendor::Host, call, text)
+        })
+    }
+
+    fn mem_alloc(&self, bytes: usize) -> Result<DevicePtr> {
+        let block = self.allocate("mem_alloc", Kind::Device, bytes)?;
+        Ok(DevicePtr(block.as_ptr().expose_provenance() as u64))
+    }
+
+    fn mem_alloc_pitch(
+        &self,
+        width_bytes: usize,
+        height: usize,
+        element_bytes: u32,
+    ) -> Result<(DevicePtr, usize)> {
+        let call = "mem_alloc_pitch";
+        if !matches!(element_bytes, 4 | 8 | 16) {
+            return Err(fail(
+                call,
+                code::INVALID_VALUE,
+                "the element is not 4, 8 or 16 bytes",
+            ));
+        }
+        let too_large = || fail(call, code::OUT_OF_MEMORY, "no address space holds the rows");
+        let stride = width_bytes.checked_next_multiple_of(device::PITCH_ALIGNMENT);
+        let stride = stride.ok_or_else(too_large)?;
+        let bytes = stride.checked_mul(height).ok_or_else(too_large)?;
+        let block = self.allocate(call, Kind::Device, bytes)?;
+        Ok((DevicePtr(block.as_ptr().expose_provenance() as u64), stride))
+    }
+
+    unsafe fn mem_free(&self, ptr: DevicePtr) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.free("mem_free", Kind::Device, ptr.as_ptr().addr()) }
+    }
+
+    fn host_alloc(&self, bytes: usize, _flags: HostAllocFlags) -> Result<NonNull<u8>> {
+        self.allocate("host_alloc", Kind::Pinned, bytes)
+    }
+
+    unsafe fn host_free(&self, ptr: NonNull<u8>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.free("host_free", Kind::Pinned, ptr.as_ptr().addr()) }
+    }
+
+    unsafe fn memcpy_htod(
+        &self,
+        dst: DevicePtr,
+        src: *const u8,
+        bytes: usize,
+        stream: Option<StreamHandle>,
+    ) -> Result<()> {
+        let copy = Copy::linear(dst.as_ptr(), src, bytes);
+        // SAFETY: the caller's promise.
+        unsafe { self.submit("memcpy_htod", stream, copy.map(|copy| copy.map(Work::Copy))) }
+    }
+
+    unsafe fn memcpy_dtoh(
+        &self,
+        dst: *mut u8,
+        src: DevicePtr,
+        bytes: usize,
+        stream: Option<StreamHandle>,
+    ) -> Result<()> {
+        let copy = Copy::linear(dst, src.as_ptr(), bytes);
+        // SAFETY: the caller's promise.
+        unsafe { self.submit("memcpy_dtoh", stream, copy.map(|copy| copy.map(Work::Copy))) }
+    }
+
+    unsafe fn memcpy_dtod(
+        &self,
+        dst: DevicePtr,
+        src: DevicePtr,
+        bytes: usize,
+        stream: Option<StreamHandle>,
+    ) -> Result<()> {
+        let copy = Copy::linear(dst.as_ptr(), src.as_ptr(), bytes);
+        // SAFETY: the caller's promise.
+        unsafe { self.submit("memcpy_dtod", stream, copy.map(|copy| copy.map(Work::Copy))) }
+    }
+
+    unsafe fn memcpy_2d(&self, copy: &Memcpy2D, stream: Option<StreamHandle>) -> Result<()> {
+        let copy = Copy::rect(copy);
+        // SAFETY: the caller's promise.
+        unsafe { self.submit("memcpy_2d", stream, copy.map(|copy| copy.map(Work::Copy))) }
+    }
+
+    unsafe fn memset(
+        &self,
+        dst: DevicePtr,
+        value: MemsetValue,
+        count: usize,
+        stream: Option<StreamHandle>,
+    ) -> Result<()> {
+        let fill = Fill::linear(dst, value, count);
+        // SAFETY: the caller's promise.
+        unsafe { self.submit("memset", stream, fill.map(|fill| fill.map(Work::Fill))) }
+    }
+
+    unsafe fn memset_2d(
+        &self,
+        dst: DevicePtr,
+        stride: usize,
+        value: u8,
+        width_bytes: usize,
+        height: usize,
+        stream: Option<StreamHandle>,
+    ) -> Result<()> {
+        let fill = Fill::rect(dst, stride, value, width_bytes, height);
+        // SAFETY: the caller's promise.
+        unsafe { self.submit("memset_2d", stream, fill.map(|fill| fill.map(Work::Fill))) }
+    }
+
+    fn stream_create(&self, flags: StreamFlags, _priority: i32) -> Result<StreamHandle> {
+        let call = "stream_create";
+        let device = self.current(call)?;
+        let id = next_id();
+        let stream = Stream::spawn(device, flags, id).map_err(|error| no_thread(call, &error))?;
+        Ok(StreamHandle::from_raw(self.streams.insert(id, stream)))
+    }
+
+    unsafe fn stream_destroy(&self, stream: StreamHandle) -> Result<()> {
+        let call = "stream_destroy";
+        self.current(call)?;
+        let stream = self
+            .streams
+            .remove(stream.as_raw())
+            .ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live stream"))?;
+        stream.close();
+        Ok(())
+    }
+
+    unsafe fn stream_synchronize(&self, stream: StreamHandle) -> Result<()> {
+        let call = "stream_synchronize";
+        let device = self.current(call)?;
+        let stream = if stream.is_null() {
+            if !device.synchronize_blocking_streams() {
+                return Err(stream_failed(call));
+            }
+            device
+                .default_stream()
+                .map_err(|error| no_thread(call, &error))?
+        } else {
+            self.stream(call, stream)?
+        };
+        stream.wait(stream.mark());
+        if stream.failed() {
+            Err(stream_failed(call))
+        } else {
+            Ok(())
+        }
+    }
+
+    unsafe fn stream_query(&self, stream: StreamHandle) -> Result<bool> {
+        let call = "stream_query";
+        let device = self.current(call)?;
+        if stream.is_null() {
+            return Ok(device.default_stream_idle());
+        }
+        let stream = self.stream(call, stream)?;
+        if stream.failed() {
+            Err(stream_failed(call))
+        } else {
+            Ok(stream.idle())
+        }
+    }
+
+    unsafe fn stream_wait_event(&self, stream: StreamHandle, event: EventHandle) -> Result<()> {
+        let call = "stream_wait_event";
+        let event = self.event(call, event)?;
+        // What is waited for is the record of this moment; a later one does not matter.
+        let (generation, progress) = event.last();
+        let target = self.target(call, stream)?;
+        if progress == Progress::Done {
+            return Ok(());
+        }
+        target.finish(target.enqueue(Work::Wait(event, generation))?)
+    }
+
+    unsafe fn launch_host_func(
+        &self,
+        stream: StreamHandle,
+        function: HostFn,
+        data: *mut c_void,
+    ) -> Result<()> {
+        let target = self.target("launch_host_func", stream)?;
+        let mark = target.enqueue(Work::Call(function, data))?;
+        // The function is called now that it is enqueued, whatever becomes of other work: an
+        // error here would say that it is not.
+        let _ = target.finish(mark);
+        Ok(())
+    }
+
+    fn event_create(&self, flags: EventFlags) -> Result<EventHandle> {
+        let device = self.current("event_create")?;
+        let event = Arc::new(Event::new(device.ordinal, flags));
+        Ok(EventHandle::from_raw(self.events.insert(next_id(), event)))
+    }
+
+    unsafe fn event_destroy(&self, event: EventHandle) -> Result<()> {
+        let call = "event_destroy";
+        self.current(call)?;
+        let event = self.events.remove(event.as_raw());
+        event
+            .map(drop)
+            .ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live event"))
+    }
+
+    unsafe fn event_record(&self, event: EventHandle, stream: StreamHandle) -> Result<()> {
+        let call = "event_record";
+        let event = self.event(call, event)?;
+        let target = self.target(call, stream)?;
+        if event.device != target.stream.device {
+            let text = "event and stream belong to different contexts";
+            return Err(fail(call, code::INVALID_HANDLE, text));
+        }
+        let mut mark = 0;
+        event.record(|generation| {
+            mark = target.enqueue(Work::Record(event.clone(), generation))?;
+            Ok(())
+        })?;
+        target.finish(mark)
+    }
+
+    unsafe fn event_query(&self, event: EventHandle) -> Result<bool> {
+        let call = "event_query";
+        match self.event(call, event)?.last().1 {
+            Progress::Pending => Ok(false),
+            Progress::Done => Ok(true),
+            Progress::Failed => Err(stream_failed(call)),
+        }
+    }
+
+    unsafe fn event_synchronize(&self, event: EventHandle) -> Result<()> {
+        let call = "event_synchronize";
+        let event = self.event(call, event)?;
+        if event.wait(event.last().0) {
+            Ok(())
+        } else {
+            Err(stream_failed(call))
+        }
+    }
+
+    unsafe fn event_elapsed_time(&self, start: EventHandle, end: EventHandle) -> Result<f32> {
+        let call = "event_elapsed_time";
+        let (start, end) = (self.event(call, start)?, self.event(call, end)?);
+        let invalid = |text| Err(fail(call, code::INVALID_HANDLE, text));
+        if start.device != end.device {
+            return invalid("the events belong to different contexts");
+        }
+        if (start.flags | end.flags).contains(EventFlags::DISABLE_TIMING) {
+            return invalid("an event was created without time stamps");
+        }
+        for event in [&start, &end] {
+            match event.last() {
+                (0, _) => return invalid("an event was never recorded"),
+                (_, Progress::Failed) => return Err(stream_failed(call)),
+                (_, Progress::Pending) => {
+                    return Err(fail(call, code::NOT_READY, "an event is not done"));
+                }
+                (_, Progress::Done) => {}
+            }
+        }
+        let (Some(start), Some(end)) = (start.stamp(), end.stamp()) else {
+            // Recorded again since it was looked at.
+            return Err(fail(call, code::NOT_READY, "an event is not done"));
+        };
+        let forward = end.saturating_duration_since(start).as_secs_f64();
+        let backward = start.saturating_duration_since(end).as_secs_f64();
+        Ok(((forward - backward) * 1e3) as f32)
+    }
+
+    unsafe fn module_load(&self, image: ModuleImage<'_>) -> Result<ModuleHandle> {
+        let call = "module_load";
+        let device = self.current(call)?.ordinal;
+        let ModuleImage::HostTable(kernels) = image else {
+            let text = format!("the CPU takes a table of its own functions, not {image:?}");
+            return Err(fail(call, code::INVALID_IMAGE, text));
+        };
+        let module = Module::new(device, kernels);
+        let module = module.map_err(|text| fail(call, code::INVALID_IMAGE, text))?;
+        Ok(ModuleHandle::from_raw(
+            self.modules.insert(next_id(), Arc::new(module)),
+        ))
+    }
+
+    unsafe fn module_unload(&self, module: ModuleHandle) -> Result<()> {
+        let call = "module_unload";
+        self.current(call)?;
+        let module = self
+            .modules
+            .remove(module.as_raw())
+            .ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live module"))?;
+        let functions = lock(&module.functions);
+        for id in functions.iter().flatten() {
+            self.functions.remove(std::ptr::without_provenance_mut(*id));
+        }
+        Ok(())
+    }
+
+    unsafe fn module_get_function(
+        &self,
+        module: ModuleHandle,
+        name: &CStr,
+    ) -> Result<FunctionHandle> {
+        let call = "module_get_function";
+        self.current(call)?;
+        let module = self
+            .modules
+            .get(module.as_raw())
+            .ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live module"))?;
+        let named = |name: &str| module.kernels.iter().position(|kernel| kernel.name == name);
+        let index = name.to_str().ok().and_then(named).ok_or_else(|| {
+            let text = format!("the module has no kernel named {}", name.to_string_lossy());
+            fail(call, code::NOT_FOUND, text)
+        })?;
+        let mut functions = lock(&module.functions);
+        let id = *functions[index].get_or_insert_with(|| {
+            let id = next_id();
+            let function = Function {
+                device: module.device,
+                kernel: module.kernels[index],
+            };
+            self.functions.insert(id, Arc::new(function));
+            id
+        });
+        Ok(FunctionHandle::from_raw(std::ptr::without_provenance_mut(
+            id,
+        )))
+    }
+
+    unsafe fn launch_kernel(
+        &self,
+        function: FunctionHandle,
+        config: &LaunchConfig,
+        stream: StreamHandle,
+        args: &mut [*mut c_void],
+    ) -> Result<()> {
+        let call = "launch_kernel";
+        self.current(call)?;
+        let invalid_handle = |text| fail(call, code::INVALID_HANDLE, text);
+        let function = self.functions.get(function.as_raw());
+        let function = function.ok_or_else(|| invalid_handle("the handle is no live function"))?;
+        // SAFETY: the caller's promise: each address holds the argument that the kernel takes.
+        let launch = unsafe { Launch::new(function.kernel, config, args) };
+        let launch = launch.map_err(|text| {
+            fail(
+                call,
+                code::INVALID_VALUE,
+                format!("{}: {text}", function.kernel.name),
+            )
+        })?;
+        let target = self.target(call, stream)?;
+        if function.device != target.stream.device {
+            return Err(invalid_handle(
+                "function and stream belong to different contexts",
+            ));
+        }
+        target.finish(target.enqueue(Work::Launch(launch))?)
+    }
+}

@@ -1,0 +1,284 @@
+//! Opening a vendor's library: by versioned name, local, lazily, remembering what was tried.
+
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::Vendor;
+
+/// One file that was tried, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Attempt {
+    /// Name or path given to the system's loader.
+    pub file: PathBuf,
+    /// `None` when it loaded; else the loader's reason.
+    pub error: Option<String>,
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.error {
+            None => write!(f, "{}: loaded", self.file.display()),
+            Some(error) => write!(f, "{}: {error}", self.file.display()),
+        }
+    }
+}
+
+/// A library in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadedLibrary {
+    /// What it is for: `runtime` or `driver`.
+    pub role: &'static str,
+    /// The file that the system's loader found.
+    pub path: PathBuf,
+}
+
+/// Why a vendor's library is not in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadError {
+    /// Whose library.
+    pub vendor: Vendor,
+    /// Every file that was tried, in order.
+    pub attempts: Vec<Attempt>,
+    /// Functions that a loaded library lacks and that nothing works without.
+    pub missing_symbols: Vec<&'static str>,
+}
+
+impl LoadError {
+    /// Whether no file could be loaded at all (as opposed to one that lacks functions).
+    pub fn not_found(&self) -> bool {
+        self.missing_symbols.is_empty()
+    }
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.vendor {
+            Vendor::Amd => "AMD's HIP runtime",
+            Vendor::Nvidia => "NVIDIA's CUDA driver",
+            Vendor::Host => "the CPU backend",
+        };
+        if self.not_found() {
+            write!(f, "{what} could not be loaded; looked for ")?;
+        } else {
+            write!(
+                f,
+                "{what} lacks {}; loaded from ",
+                self.missing_symbols.join(", ")
+            )?;
+        }
+        for (index, attempt) in self.attempts.iter().enumerate() {
+            if index > 0 {
+                f.write_str(", ")?;
+            }
+            match &attempt.error {
+                Some(error) if !is_absence(error) => write!(f, "{attempt}")?,
+                _ => write!(f, "{}", attempt.file.display())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+/// Whether the loader's message says no more than that there is no such file.
+fn is_absence(message: &str) -> bool {
+    message.contains("No such file") || message.contains("cannot open shared object file")
+}
+
+/// An open library that knows the file it came from.
+pub(crate) struct Library {
+    library: libloading::Library,
+    path: PathBuf,
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Library({})", self.path.display())
+    }
+}
+
+impl Library {
+    /// Opens the first candidate that loads. `probe` is a function that any such library has; it
+    /// tells where the file was found.
+    pub(crate) fn open_first(
+        vendor: Vendor,
+        candidates: impl IntoIterator<Item = PathBuf>,
+        probe: &CStr,
+    ) -> Result<(Library, Vec<Attempt>), LoadError> {
+        let mut attempts = Vec::new();
+        for file in candidates {
+            match open_local(&file) {
+                Ok(library) => {
+                    let mut library = Library {
+                        library,
+                        path: file.clone(),
+                    };
+                    if let Some(path) = library.symbol(probe).and_then(file_of_address) {
+                        library.path = path;
+                    }
+                    tracing::debug!(%vendor, path = %library.path.display(), "library loaded");
+                    attempts.push(Attempt { file, error: None });
+                    return Ok((library, attempts));
+                }
+                Err(error) => {
+                    let error = Some(error.to_string());
+                    tracing::debug!(%vendor, file = %file.display(), ?error, "library not loaded");
+                    attempts.push(Attempt { file, error });
+                }
+            }
+        }
+        Err(LoadError {
+            vendor,
+            attempts,
+            missing_symbols: Vec::new(),
+        })
+    }
+
+    /// The address of a function, if the library has it.
+    pub(crate) fn symbol(&self, name: &CStr) -> Option<*const c_void> {
+        // SAFETY: only the address is taken here; whoever casts it states the signature.
+        let symbol = unsafe { self.library.get::<*const c_void>(name.to_bytes_with_nul()) }.ok()?;
+        let address = *symbol;
+        (!address.is_null()).then_some(address)
+    }
+
+    /// The file that was loaded.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(unix)]
+fn open_local(file: &Path) -> Result<libloading::Library, libloading::Error> {
+    use libloading::os::unix;
+    // Local, so that two vendors' copies of one library (LLVM in comgr and in Mesa) do not meet;
+    // lazy, because drivers carry functions that need libraries of their own.
+    // SAFETY: vendor libraries' initialisers are meant to run in any process that opens them.
+    unsafe { unix::Library::open(Some(file), unix::RTLD_LAZY | unix::RTLD_LOCAL) }.map(Into::into)
+}
+
+#[cfg(not(unix))]
+fn open_local(file: &Path) -> Result<libloading::Library, libloading::Error> {
+    // SAFETY: as on Unix.
+    unsafe { libloading::Library::new(file) }
+}
+
+#[cfg(unix)]
+fn file_of_address(address: *const c_void) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    // SAFETY: an all-zero Dl_info is valid: it is made of pointers.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: `address` lies in a loaded library and `info` is writable.
+    if unsafe { libc::dladdr(address, &mut info) } == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: dladdr gave a NUL-terminated name that lives as long as the library is loaded.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes())))
+}
+
+#[cfg(not(unix))]
+fn file_of_address(_address: *const c_void) -> Option<PathBuf> {
+    None
+}
+
+/// Files in `folder` whose name starts with `prefix`, the highest version number first.
+pub(crate) fn versioned_files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut files: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let version = name.to_str()?.strip_prefix(prefix)?;
+            let version = version
+                .split('.')
+                .map(|part| part.parse().unwrap_or(0))
+                .collect();
+            Some((version, entry.path()))
+        })
+        .collect();
+    files.sort_by(|a, b| b.cmp(a));
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Folders below `parent` whose name starts with `prefix`, the highest name first.
+pub(crate) fn folders_like(parent: &Path, prefix: &str) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(parent)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| name.starts_with(prefix))
+        })
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort_by(|a, b| b.cmp(a));
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absence_names_every_file_tried() {
+        let files = ["libno-such-thing.so.3", "libno-such-thing.so.2"].map(PathBuf::from);
+        let error = Library::open_first(Vendor::Nvidia, files, c"cuInit").unwrap_err();
+        assert!(error.not_found());
+        assert_eq!(
+            error.to_string(),
+            "NVIDIA's CUDA driver could not be loaded; looked for libno-such-thing.so.3, \
+             libno-such-thing.so.2"
+        );
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_damaged_file_is_told_from_an_absent_one() {
+        let error =
+            Library::open_first(Vendor::Amd, ["/proc/self/status".into()], c"hipInit").unwrap_err();
+        assert!(error.to_string().contains("/proc/self/status: "), "{error}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_loaded_file_is_reported() {
+        let (library, attempts) = Library::open_first(
+            Vendor::Amd,
+            ["none.so".into(), "libc.so.6".into()],
+            c"getpid",
+        )
+        .unwrap();
+        assert!(library.path().is_absolute(), "{library:?}");
+        assert_eq!(attempts.len(), 2);
+        assert!(library.symbol(c"no_such_function_at_all").is_none());
+    }
+
+    #[test]
+    fn versions_sort_as_numbers() {
+        let folder = std::env::temp_dir().join(format!("hip-dispatch-test-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for version in ["6", "7.2.4", "10", "7"] {
+            std::fs::write(folder.join(format!("libx.so.{version}")), "").unwrap();
+        }
+        let found = versioned_files(&folder, "libx.so.");
+        let names: Vec<_> = found
+            .iter()
+            .map(|path| path.file_name().unwrap().to_str().unwrap())
+            .collect();
+        assert_eq!(
+            names,
+            ["libx.so.10", "libx.so.7.2.4", "libx.so.7", "libx.so.6"]
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

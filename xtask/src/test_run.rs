@@ -1,0 +1,284 @@
+//! `cargo xtask test`: the workspace's tests, once per vendor.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::apt::{self, Consent};
+use crate::args::{Args, flag, value};
+use crate::workspace::{Profile, Workspace, run, with_plugin};
+
+const HELP: &str = "\
+Usage: cargo xtask test [--vendor VENDOR]... [--release] [--yes] [-- CARGO-TEST-ARGUMENTS]
+
+Runs the tests of the whole workspace. With no --vendor they run on host, which needs no GPU.
+A vendor without a device here is skipped, with the reason.
+
+  --vendor VENDOR  host, nvidia or amd; may be repeated
+  --release        test the release profile
+  --yes            install missing packages without asking
+";
+
+/// What the test executables of one vendor's run reported, added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Tests that passed.
+    pub(crate) passed: u64,
+    /// Tests that failed.
+    pub(crate) failed: u64,
+    /// Tests that were not run.
+    pub(crate) skipped: u64,
+}
+
+impl Counts {
+    /// Adds the figures of a line `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
+    /// Returns whether it was such a line.
+    fn add_line(&mut self, line: &str) -> bool {
+        let Some(figures) = line.trim().strip_prefix("test result: ") else {
+            return false;
+        };
+        for part in figures.split(['.', ';']) {
+            let mut words = part.split_whitespace();
+            let (Some(number), Some(kind)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let Ok(number) = number.parse::<u64>() else {
+                continue;
+            };
+            match kind {
+                "passed" => self.passed += number,
+                "failed" => self.failed += number,
+                "ignored" => self.skipped += number,
+                _ => {}
+            }
+        }
+        true
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} passed, {} failed", self.passed, self.failed)?;
+        if self.skipped > 0 {
+            write!(formatter, ", {} skipped", self.skipped)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs the subcommand.
+pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    if crate::wants_help(arguments) {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let options = [value("--vendor"), flag("--release"), flag("--yes")];
+    let args = Args::parse(arguments, &options, 0, true)?;
+    let mut vendors = args.values("--vendor");
+    if vendors.is_empty() {
+        vendors.push("host".to_owned());
+    }
+    if let Some(unknown) = vendors
+        .iter()
+        .find(|name| !["host", "nvidia", "amd"].contains(&&***name))
+    {
+        return Err(format!("unknown vendor '{unknown}': host, nvidia or amd").into());
+    }
+    let profile = if args.has("--release") {
+        Profile::Release
+    } else {
+        Profile::Dev
+    };
+    let consent = Consent {
+        yes: args.has("--yes"),
+        quiet: false,
+    };
+    apt::ensure(workspace, &["build", "runtime", "test"], consent)?;
+    finish(&run_vendors(workspace, profile, &vendors, args.rest())?)
+}
+
+/// Prints the closing lines; an error if anything failed.
+pub(crate) fn finish(closing: &[Outcome]) -> Result<(), Box<dyn Error>> {
+    println!();
+    for outcome in closing {
+        println!("{outcome}");
+    }
+    let failed: Vec<&str> = closing
+        .iter()
+        .filter(|outcome| matches!(outcome.result, VendorResult::Failed(..)))
+        .map(|outcome| outcome.vendor.as_str())
+        .collect();
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("tests failed on {}", failed.join(", ")).into())
+    }
+}
+
+/// How one vendor's run ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    vendor: String,
+    result: VendorResult,
+}
+
+#[derive(Debug)]
+enum VendorResult {
+    Passed(Counts),
+    Failed(Counts, ExitStatus),
+    Skipped(String),
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.result {
+            VendorResult::Passed(counts) => write!(formatter, "{}: {counts}", self.vendor),
+            VendorResult::Failed(counts, status) => {
+                writeln!(formatter, "{}: {counts}", self.vendor)?;
+                write!(formatter, "{}: cargo test ended with {status}", self.vendor)
+            }
+            VendorResult::Skipped(reason) => {
+                write!(formatter, "{}: not run: {reason}", self.vendor)
+            }
+        }
+    }
+}
+
+/// Builds what the tests need and runs them for each vendor in turn.
+pub(crate) fn run_vendors(
+    workspace: &Workspace,
+    profile: Profile,
+    vendors: &[String],
+    extra: &[String],
+) -> Result<Vec<Outcome>, Box<dyn Error>> {
+    run(workspace
+        .cargo()
+        .args(["build", "--workspace", "--lib", "--bins"])
+        .args(profile.cargo_args()))?;
+    let plugin = workspace.stage_plugin(profile)?;
+    let mut closing = Vec::new();
+    for vendor in vendors {
+        let result = match absent(workspace, profile, vendor)? {
+            Some(reason) => {
+                println!("{vendor}: not run: {reason}");
+                VendorResult::Skipped(reason)
+            }
+            None => {
+                println!("{vendor}: testing");
+                let mut command = workspace.cargo();
+                command
+                    .args(["test", "--workspace", "--no-fail-fast"])
+                    .args(profile.cargo_args())
+                    .args(extra);
+                run_tests(&mut command, vendor, &plugin)?
+            }
+        };
+        closing.push(Outcome {
+            vendor: vendor.clone(),
+            result,
+        });
+    }
+    Ok(closing)
+}
+
+/// Runs `cargo test`, letting its output through and adding up its results.
+fn run_tests(
+    command: &mut Command,
+    vendor: &str,
+    plugin: &Path,
+) -> Result<VendorResult, Box<dyn Error>> {
+    with_plugin(command, plugin);
+    command
+        .env("HIP_TEST_VENDOR", vendor)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let mut counts = Counts::default();
+    let mut reader = BufReader::new(child.stdout.take().ok_or("no pipe from cargo test")?);
+    let mut line = Vec::new();
+    let mut out = std::io::stdout();
+    while reader.read_until(b'\n', &mut line)? > 0 {
+        out.write_all(&line)?;
+        counts.add_line(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    let status = child.wait()?;
+    if status.success() && counts.failed == 0 {
+        Ok(VendorResult::Passed(counts))
+    } else {
+        // A test executable that crashed has printed no result line.
+        counts.failed = counts.failed.max(1);
+        Ok(VendorResult::Failed(counts, status))
+    }
+}
+
+/// Why `vendor` can't be tested here, if it can't: what `hip-info` says.
+fn absent(
+    workspace: &Workspace,
+    profile: Profile,
+    vendor: &str,
+) -> Result<Option<String>, Box<dyn Error>> {
+    let program = workspace.output(profile).join("hip-info");
+    let output = Command::new(&program)
+        .args(["--vendor", vendor])
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("hip-info: {error}"))?;
+    if output.status.success() {
+        return Ok(None);
+    }
+    if output.status.code() != Some(1) {
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(format!("hip-info: {}: {said}", output.status).into());
+    }
+    let reason = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Ok(Some(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn result_lines_are_added_up() {
+        let mut counts = Counts::default();
+        assert!(counts.add_line(
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.51s\n"
+        ));
+        assert!(counts.add_line("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured"));
+        assert!(!counts.add_line("test a::b ... ok"));
+        assert_eq!(
+            counts,
+            Counts {
+                passed: 15,
+                failed: 2,
+                skipped: 1
+            }
+        );
+        assert_eq!(counts.to_string(), "15 passed, 2 failed, 1 skipped");
+    }
+
+    #[test]
+    fn a_failure_is_an_error_and_a_skip_is_none() {
+        let skipped = || Outcome {
+            vendor: "amd".to_owned(),
+            result: VendorResult::Skipped("no library".to_owned()),
+        };
+        assert_eq!(skipped().to_string(), "amd: not run: no library");
+        assert!(finish(&[skipped()]).is_ok());
+        let failed = Outcome {
+            vendor: "host".to_owned(),
+            result: VendorResult::Failed(
+                Counts {
+                    passed: 1,
+                    failed: 1,
+                    skipped: 0,
+                },
+                ExitStatus::default(),
+            ),
+        };
+        assert!(finish(&[failed]).unwrap_err().to_string().contains("host"));
+    }
+}
