@@ -51,6 +51,8 @@ counters! {
     stream_waits,
     /// Kernel launches.
     launches,
+    /// Fences handed to the completion worker and not yet released.
+    fences_pending,
 }
 
 pub(crate) fn add(counter: &AtomicU64, amount: u64) {

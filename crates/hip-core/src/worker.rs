@@ -3,6 +3,7 @@ use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
+use crate::statistics::{add, sub};
 use crate::{Device, Error, Event, FenceData, Result};
 
 /// Waits for events and releases what they guard, on one thread a device.
@@ -18,13 +19,42 @@ struct Entry {
     fence: FenceData,
 }
 
+impl Entry {
+    fn new(events: SmallVec<[Event; 4]>, fence: FenceData) -> Entry {
+        if let Some(event) = events.first() {
+            add(&event.device().0.counters.fences_pending, 1);
+        }
+        Entry { events, fence }
+    }
+
+    fn is_done(&self) -> bool {
+        // An event that fails will never become ready: its work is over.
+        self.events
+            .iter()
+            .all(|event| event.is_done().unwrap_or(true))
+    }
+
+    /// Releases the resources, waiting for the events first where they are not done.
+    fn finish(self) {
+        for event in &self.events {
+            if let Err(error) = event.synchronize() {
+                tracing::warn!(%error, "work failed; its resources are released");
+            }
+        }
+        drop(self.fence);
+        if let Some(event) = self.events.first() {
+            sub(&event.device().0.counters.fences_pending, 1);
+        }
+    }
+}
+
 impl CompletionWorker {
     pub(crate) fn submit(
         device: &Device,
         events: SmallVec<[Event; 4]>,
         fence: FenceData,
     ) -> Result<()> {
-        let entry = Entry { events, fence };
+        let entry = Entry::new(events, fence);
         let worker = match device.0.worker.get() {
             Some(worker) => worker,
             None => match CompletionWorker::spawn(device) {
@@ -57,25 +87,6 @@ impl CompletionWorker {
     }
 }
 
-impl Entry {
-    fn is_done(&self) -> bool {
-        // An event that fails will never become ready: its work is over.
-        self.events
-            .iter()
-            .all(|event| event.is_done().unwrap_or(true))
-    }
-
-    /// Waits for the events, then releases the resources.
-    fn finish(self) {
-        for event in &self.events {
-            if let Err(error) = event.synchronize() {
-                tracing::warn!(%error, "work failed; its resources are released");
-            }
-        }
-        drop(self.fence);
-    }
-}
-
 fn run(receiver: &Receiver<Entry>) {
     let mut pending: Vec<Entry> = Vec::new();
     loop {
@@ -90,7 +101,7 @@ fn run(receiver: &Receiver<Entry>) {
         let mut index = 0;
         while index < pending.len() {
             match pending[index].is_done() {
-                true => drop(pending.remove(index)),
+                true => pending.remove(index).finish(),
                 false => index += 1,
             }
         }

@@ -20,7 +20,12 @@ impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             None => write!(f, "{}: loaded", self.file.display()),
-            Some(error) => write!(f, "{}: {error}", self.file.display()),
+            Some(error) if is_absence(error) => write!(f, "{}: not there", self.file.display()),
+            // The loader's words start with the file's name.
+            Some(error) => match error.starts_with(&*self.file.to_string_lossy()) {
+                true => f.write_str(error),
+                false => write!(f, "{}: {error}", self.file.display()),
+            },
         }
     }
 }
@@ -85,6 +90,12 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
+/// The system's own words: libloading says only which call failed and keeps them as the source.
+fn reason(error: &libloading::Error) -> String {
+    use std::error::Error;
+    error.source().map_or_else(|| error.to_string(), |source| source.to_string())
+}
+
 /// Whether the loader's message says no more than that there is no such file.
 fn is_absence(message: &str) -> bool {
     message.contains("No such file") || message.contains("cannot open shared object file")
@@ -126,7 +137,7 @@ impl Library {
                     return Ok((library, attempts));
                 }
                 Err(error) => {
-                    let error = Some(error.to_string());
+                    let error = Some(reason(&error));
                     tracing::debug!(%vendor, file = %file.display(), ?error, "library not loaded");
                     attempts.push(Attempt { file, error });
                 }

@@ -45,7 +45,7 @@ KERNEL_BULK void store_chroma(const ConvertParams& params, i32 x, i32 y, i32 lim
     u32 values_u[N], values_v[N];
     KERNEL_UNROLL
     for (i32 i = 0; i < N; i++) {
-        const bool inside = row_inside && first + 2 * i >= 0 && first + 2 * i < params.rect_size[0];
+        const bool inside = row_inside && first + 2 * i >= 0 && first + 2 * i + 1 < params.rect_size[0];
         const u32 value_u = quantise(u[i], Depth<Sample>::limit());
         const u32 value_v = quantise(v[i], Depth<Sample>::limit());
         values_u[i] = (inside ? value_u : params.border[1]) << Depth<Sample>::SHIFT;

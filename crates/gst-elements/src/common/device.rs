@@ -8,6 +8,7 @@ use gst::prelude::*;
 use gst::subclass::prelude::*;
 use hip_core::{Device, DeviceSelector, Stream};
 
+use super::error::Error;
 use super::vendor::VendorChoice;
 use super::{CAT, lock};
 
@@ -181,9 +182,13 @@ impl DeviceSlot {
         lock(&self.state).device.clone()
     }
 
-    /// The element's own stream.
-    pub(crate) fn stream(&self) -> Option<Stream> {
-        lock(&self.state).stream.clone()
+    /// The device and the element's own stream.
+    ///
+    /// # Errors
+    /// The element was stopped.
+    pub(crate) fn in_use(&self) -> Result<(Device, Stream), Error> {
+        let state = lock(&self.state);
+        state.device.clone().zip(state.stream.clone()).ok_or(Error::Flushing)
     }
 
     /// Takes a device that the application or a neighbour offers, before one is in use.

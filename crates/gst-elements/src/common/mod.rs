@@ -2,6 +2,7 @@
 
 pub(crate) mod caps;
 pub(crate) mod device;
+pub(crate) mod element;
 pub(crate) mod error;
 pub(crate) mod formats;
 pub(crate) mod import;

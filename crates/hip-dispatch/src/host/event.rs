@@ -113,3 +113,58 @@ impl Event {
         lock(&self.records).stamp
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(event: &Event) -> u64 {
+        let mut started = 0;
+        let enqueue = |generation| {
+            started = generation;
+            Ok::<(), ()>(())
+        };
+        event.record(enqueue).unwrap();
+        started
+    }
+
+    #[test]
+    fn each_record_is_pending_until_its_own_stream_gets_there() {
+        let event = Event::new(0, EventFlags::empty());
+        assert_eq!(event.last(), (0, Progress::Done));
+        let (first, second, third) = (record(&event), record(&event), record(&event));
+        let progress = |generation| lock(&event.records).progress(generation);
+        event.complete(third, false);
+        assert_eq!(event.last(), (third, Progress::Done));
+        assert_eq!([first, second].map(progress), [Progress::Pending; 2]);
+        let stamp = event.stamp().unwrap();
+        event.complete(first, true);
+        assert_eq!(
+            [first, second].map(progress),
+            [Progress::Failed, Progress::Pending]
+        );
+        event.complete(second, false);
+        assert!(!event.wait(first) && event.wait(second) && event.wait(third));
+        // Older records that are done later do not move the time of the last.
+        assert_eq!(event.stamp(), Some(stamp));
+        record(&event);
+        assert_eq!(event.stamp(), None);
+    }
+
+    #[test]
+    fn a_refused_record_changes_nothing() {
+        let event = Event::new(0, EventFlags::empty());
+        let first = record(&event);
+        event.complete(first, false);
+        let before = (event.last(), event.stamp());
+        assert_eq!(event.record(|_| Err(5)), Err(5));
+        assert_eq!((event.last(), event.stamp()), before);
+        let silent = Event::new(0, EventFlags::DISABLE_TIMING);
+        let first = record(&silent);
+        silent.complete(first, false);
+        assert_eq!(
+            (silent.last(), silent.stamp()),
+            ((first, Progress::Done), None)
+        );
+    }
+}

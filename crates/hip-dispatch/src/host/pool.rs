@@ -7,9 +7,10 @@ use rayon::prelude::*;
 /// Parts per thread: enough that a thread that was held up does not hold all of them up.
 const PARTS_PER_THREAD: u64 = 4;
 
-/// CPU threads this process may use.
+/// CPU threads this process may use; asked for once, since the answer takes reading files.
 pub(super) fn parallelism() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
 /// One pool for the process, built on first use. `None` where one thread is all there is, where

@@ -70,7 +70,7 @@ fn nothing_works_without_a_context() {
 fn contexts_nest_per_thread_and_per_backend() {
     let (host, other) = (Host::new(2), Host::new(1));
     let first = enter(&host, 0);
-    let stream = new_stream(&host);
+    let (stream, first_event) = (new_stream(&host), new_event(&host));
     let memory = host.mem_alloc(4).unwrap();
     assert_eq!(kind(other.mem_alloc(4)), ErrorKind::InvalidContext);
     {
@@ -79,11 +79,16 @@ fn contexts_nest_per_thread_and_per_backend() {
         // The stream is the first context's.
         let set = api!(host.memset(memory, MemsetValue::U8(0), 4, Some(stream)));
         assert_eq!(kind(set), ErrorKind::InvalidHandle);
-        let event = new_event(&host);
+        let (event, own_stream) = (new_event(&host), new_stream(&host));
+        let invalid = ErrorKind::InvalidHandle;
+        assert_eq!(kind(api!(host.event_record(event, stream))), invalid);
         assert_eq!(
-            kind(api!(host.event_record(event, stream))),
-            ErrorKind::InvalidHandle
+            kind(api!(host.event_record(first_event, own_stream))),
+            invalid
         );
+        // Waiting across contexts is what events are for.
+        api!(host.stream_wait_event(own_stream, first_event)).unwrap();
+        api!(host.event_record(event, own_stream)).unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!(kind(host.mem_alloc(4)), ErrorKind::InvalidContext));
         });

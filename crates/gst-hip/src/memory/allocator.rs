@@ -1,0 +1,305 @@
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use gst::glib::ffi::{GFALSE, GTRUE, gboolean, gpointer};
+use gst::glib::subclass::InitializingObject;
+use gst::prelude::*;
+use gst::subclass::prelude::*;
+use gst::{ffi, glib};
+use hip_core::Device;
+
+use super::allocation::{Allocation, Mode};
+use super::object::{self, HipMemory, HipMemoryRef, Window};
+use super::{DeviceAccess, MAP_HIP, MemoryKind};
+use crate::{Error, FrameLayout, Result};
+
+/// Our memory's type string; what is ours is told by the allocator's GType.
+const MEMORY_TYPE: &std::ffi::CStr = c"GstHipRsMemory";
+
+glib::wrapper! {
+    /// Makes HIP memory. There is one; it holds no device.
+    pub struct HipAllocator(ObjectSubclass<imp::HipAllocator>)
+        @extends gst::Allocator, gst::Object;
+}
+
+impl HipAllocator {
+    /// The allocator.
+    pub fn get() -> gst::Allocator {
+        static ALLOCATOR: OnceLock<HipAllocator> = OnceLock::new();
+        let allocator = ALLOCATOR.get_or_init(|| {
+            let allocator: HipAllocator = glib::Object::new();
+            allocator.set_object_flags(gst::ObjectFlags::MAY_BE_LEAKED);
+            allocator
+        });
+        allocator.clone().upcast()
+    }
+
+    /// `size` bytes on the device, not initialised.
+    ///
+    /// # Errors
+    /// `size` is 0, or there is no room.
+    pub fn alloc_device(device: &Device, size: usize) -> Result<gst::Memory> {
+        Ok(object::whole(Allocation::device(device, size, false)?))
+    }
+
+    /// As [`HipAllocator::alloc_device`], mapped by the CPU through a pinned copy even where the CPU
+    /// addresses the device's memory. For tests of that path on a machine without a GPU.
+    ///
+    /// # Errors
+    /// As [`HipAllocator::alloc_device`].
+    #[doc(hidden)]
+    pub fn alloc_device_staged(device: &Device, size: usize) -> Result<gst::Memory> {
+        Ok(object::whole(Allocation::device(device, size, true)?))
+    }
+
+    /// `size` bytes of pinned memory.
+    ///
+    /// # Errors
+    /// As [`HipAllocator::alloc_device`].
+    pub fn alloc_pinned(device: &Device, size: usize) -> Result<gst::Memory> {
+        Ok(object::whole(Allocation::pinned(device, size)?))
+    }
+
+    /// One memory for a video frame.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub fn alloc_video(
+        device: &Device,
+        kind: MemoryKind,
+        layout: &FrameLayout,
+    ) -> Result<gst::Memory> {
+        HipAllocator::alloc(device, kind, layout.size())
+    }
+
+    pub(crate) fn alloc(device: &Device, kind: MemoryKind, size: usize) -> Result<gst::Memory> {
+        match kind {
+            MemoryKind::Device => HipAllocator::alloc_device(device, size),
+            MemoryKind::Pinned => HipAllocator::alloc_pinned(device, size),
+        }
+    }
+}
+
+mod imp {
+    use super::*;
+
+    #[derive(Default)]
+    pub struct HipAllocator;
+
+    #[glib::object_subclass]
+    impl ObjectSubclass for HipAllocator {
+        const NAME: &'static str = "GstHipRsAllocator";
+        // Another copy of this crate may have registered the name; its memory is not ours.
+        const ALLOW_NAME_CONFLICT: bool = true;
+        type Type = super::HipAllocator;
+        type ParentType = gst::Allocator;
+
+        fn instance_init(object: &InitializingObject<Self>) {
+            let allocator = object.as_ptr().cast::<ffi::GstAllocator>();
+            // SAFETY: the instance is one of a subclass of GstAllocator, and nobody else sees it
+            // before it is initialised; the string is static.
+            unsafe {
+                (*allocator).mem_type = MEMORY_TYPE.as_ptr().cast::<c_char>();
+                (*allocator).mem_map_full = Some(map);
+                (*allocator).mem_unmap_full = Some(unmap);
+                (*allocator).mem_copy = Some(copy);
+                (*allocator).mem_share = Some(share);
+                (*allocator).mem_is_span = Some(is_span);
+                (*allocator).object.flags |= ffi::GST_ALLOCATOR_FLAG_CUSTOM_ALLOC;
+            }
+        }
+    }
+
+    impl ObjectImpl for HipAllocator {}
+    impl GstObjectImpl for HipAllocator {}
+
+    // SAFETY: `alloc` gives null, which is allowed, and `free` frees what only
+    // `HipMemory::create` makes.
+    unsafe impl AllocatorImpl for HipAllocator {
+        unsafe fn alloc(&self, size: usize, _: &gst::AllocationParams) -> *mut ffi::GstMemory {
+            tracing::warn!(size, "memory was asked for without saying on which device");
+            null_mut()
+        }
+
+        unsafe fn free(&self, memory: *mut ffi::GstMemory) {
+            // SAFETY: GStreamer calls this once for each memory of this allocator, when its last
+            // reference is gone.
+            guard("free", (), || unsafe { HipMemory::destroy(memory) });
+        }
+    }
+}
+
+/// Runs one of the functions that GStreamer calls; a panic must not cross into C.
+fn guard<T>(what: &'static str, failed: T, function: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|_| {
+        tracing::error!(what, "a function of the allocator panicked");
+        failed
+    })
+}
+
+/// Gives the pointer, or null with the reason logged.
+fn or_null<T>(what: &'static str, result: Result<*mut T>) -> *mut T {
+    result.unwrap_or_else(|error| {
+        tracing::warn!(what, %error, "refused");
+        null_mut()
+    })
+}
+
+fn not_ours() -> Error {
+    Error::InvalidValue("the memory is not ours".into())
+}
+
+fn wants_write(flags: ffi::GstMapFlags) -> bool {
+    flags & ffi::GST_MAP_WRITE != 0
+}
+
+/// `GstMemoryMapFullFunction`: the address of the allocation's first byte; GStreamer adds the offset.
+unsafe extern "C" fn map(
+    memory: *mut ffi::GstMemory,
+    info: *mut ffi::GstMapInfo,
+    _maxsize: usize,
+) -> gpointer {
+    let map = || {
+        // SAFETY: GStreamer maps live memory, and `info` is the caller's, to be filled in.
+        let (ours, info) = unsafe { (HipMemoryRef::from_raw(memory), &mut *info) };
+        let (ours, write) = (ours.ok_or_else(not_ours)?, wants_write(info.flags));
+        let allocation = ours.inner().allocation();
+        if info.flags & MAP_HIP == 0 {
+            return Ok(allocation.map_cpu(memory as usize, write)?.cast());
+        }
+        if ours.kind() != MemoryKind::Device {
+            return Err(Error::InvalidValue(
+                "pinned memory has no address on the device".into(),
+            ));
+        }
+        let mode = if write { Mode::Write } else { Mode::Read };
+        let access = allocation.begin(allocation.streams().map()?, mode, 0, allocation.size())?;
+        let ptr = access.device_ptr().as_ptr();
+        info.user_data[0] = Box::into_raw(Box::new(access)).cast();
+        Ok(ptr.cast())
+    };
+    guard("map", null_mut(), || or_null("map", map()))
+}
+
+/// `GstMemoryUnmapFullFunction`.
+unsafe extern "C" fn unmap(memory: *mut ffi::GstMemory, info: *mut ffi::GstMapInfo) {
+    guard("unmap", (), || {
+        // SAFETY: GStreamer unmaps live memory with what `map` filled in.
+        let (ours, info) = unsafe { (HipMemoryRef::from_raw(memory), &mut *info) };
+        let Some(ours) = ours else { return };
+        if info.flags & MAP_HIP == 0 {
+            let allocation = ours.inner().allocation();
+            allocation.unmap_cpu(memory as usize, wants_write(info.flags));
+            return;
+        }
+        let access = std::mem::replace(&mut info.user_data[0], null_mut()).cast::<DeviceAccess>();
+        if !access.is_null() {
+            // SAFETY: `map` leaked this box; it is taken back once. Dropping the access records
+            // the event after the work.
+            drop(unsafe { Box::from_raw(access) });
+        }
+    });
+}
+
+/// `GstMemoryCopyFunction`: a deep copy, on the device, not waited for. A size of -1 is the rest.
+unsafe extern "C" fn copy(
+    memory: *mut ffi::GstMemory,
+    offset: isize,
+    size: isize,
+) -> *mut ffi::GstMemory {
+    let copy = || {
+        // SAFETY: GStreamer copies live memory.
+        let ours = unsafe { HipMemoryRef::from_raw(memory) }.ok_or_else(not_ours)?;
+        let (start, size) = sub_range(ours, offset, size)?;
+        let copied = ours.inner().allocation().copy(start, size)?;
+        Ok(gst::glib::translate::IntoGlibPtr::into_glib_ptr(
+            object::whole(copied),
+        ))
+    };
+    guard("copy", null_mut(), || or_null("copy", copy()))
+}
+
+/// `GstMemoryShareFunction`: a read-only window on the same allocation.
+unsafe extern "C" fn share(
+    memory: *mut ffi::GstMemory,
+    offset: isize,
+    size: isize,
+) -> *mut ffi::GstMemory {
+    let share = || {
+        // SAFETY: GStreamer shares live memory.
+        let ours = unsafe { HipMemoryRef::from_raw(memory) }.ok_or_else(not_ours)?;
+        let (offset, size) = sub_range(ours, offset, size)?;
+        let inner = ours.inner();
+        let parent = if inner.memory.parent.is_null() {
+            memory
+        } else {
+            inner.memory.parent
+        };
+        let flags = inner.memory.mini_object.flags | ffi::GST_MINI_OBJECT_FLAG_LOCK_READONLY;
+        let window = Window {
+            flags,
+            parent,
+            offset,
+            size,
+        };
+        // SAFETY: the parent is alive (this memory, or what it keeps alive) and has no parent
+        // itself, since sub-memories are given their parent's; the range was checked.
+        Ok(unsafe { HipMemory::create(inner.allocation(), &window) })
+    };
+    guard("share", null_mut(), || or_null("share", share()))
+}
+
+/// The range of the allocation that is `size` bytes from `offset` of the memory on; a size of -1
+/// is the rest.
+fn sub_range(memory: &HipMemoryRef, offset: isize, size: isize) -> Result<(usize, usize)> {
+    let (base, have) = (memory.offset(), memory.len());
+    // Negative offsets are allowed: they reach back to what a resize cut off.
+    let start = base.checked_add_signed(offset);
+    let len = match size {
+        -1 => have.checked_add_signed(offset.saturating_neg()),
+        size => usize::try_from(size).ok(),
+    };
+    let max = memory.inner().memory.maxsize;
+    match (start, len) {
+        (Some(start), Some(len)) if len > 0 && start.checked_add(len).is_some_and(|e| e <= max) => {
+            Ok((start, len))
+        }
+        _ => Err(Error::InvalidValue(format!(
+            "{size} bytes from {offset} are no part of a memory of {have} bytes"
+        ))),
+    }
+}
+
+/// `GstMemoryIsSpanFunction`: whether the second follows the first in their parent, and where in
+/// the parent the first begins.
+unsafe extern "C" fn is_span(
+    first: *mut ffi::GstMemory,
+    second: *mut ffi::GstMemory,
+    offset: *mut usize,
+) -> gboolean {
+    guard("is_span", GFALSE, || {
+        // SAFETY: GStreamer asks about live memory.
+        let (a, b) = unsafe {
+            (
+                HipMemoryRef::from_raw(first),
+                HipMemoryRef::from_raw(second),
+            )
+        };
+        let (Some(a), Some(b)) = (a, b) else {
+            return GFALSE;
+        };
+        // SAFETY: a memory keeps its parent alive.
+        let parent = unsafe { HipMemoryRef::from_raw(a.inner().memory.parent) };
+        let base = parent.map_or(0, HipMemoryRef::offset);
+        if !offset.is_null() {
+            // SAFETY: not null, and the caller's to be filled in.
+            unsafe { *offset = a.offset().wrapping_sub(base) };
+        }
+        match a.shares_allocation(b) && a.offset() + a.len() == b.offset() {
+            true => GTRUE,
+            false => GFALSE,
+        }
+    })
+}

@@ -1,0 +1,163 @@
+//! What an allocation knows of who uses it: events of device work, accesses being enqueued, and
+//! CPU maps held. Plain bookkeeping: nothing here waits or enqueues.
+
+use hip_core::{Event, PinnedBuffer, StreamId};
+use smallvec::SmallVec;
+
+use crate::{Error, Result};
+
+/// Which of the two copies of staged device memory was written last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Newer {
+    /// Neither: they agree, or nothing was ever written.
+    Same,
+    /// The CPU's copy; the device's needs an upload before it is read.
+    Cpu,
+    /// The device's; the CPU's needs a download before it is read.
+    Device,
+}
+
+/// A device access between its begin and its finish: its event does not exist yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OpenAccess {
+    stream: StreamId,
+    write: bool,
+}
+
+/// A CPU map that is held, and the memory object it was made through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct OpenMap {
+    memory: usize,
+    write: bool,
+}
+
+/// Events of one allocation; seldom more than a writer and four readers.
+pub(crate) type Events = SmallVec<[Event; 6]>;
+
+/// The order of accesses to one allocation.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// After the last device work that wrote.
+    pub(crate) last_write: Option<Event>,
+    /// After device work that reads what `last_write` wrote; the newest of each stream.
+    readers: SmallVec<[Event; 4]>,
+    /// After the last download into `staging`.
+    pub(crate) staged: Option<Event>,
+    /// Which copy is newer; always `Same` where there is only one.
+    pub(crate) newer: Newer,
+    /// The CPU's copy of device memory that the CPU cannot address; made at the first map.
+    pub(crate) staging: Option<PinnedBuffer>,
+    accesses: SmallVec<[OpenAccess; 4]>,
+    maps: SmallVec<[OpenMap; 2]>,
+}
+
+impl Order {
+    pub(crate) fn new() -> Order {
+        Order {
+            last_write: None,
+            readers: SmallVec::new(),
+            staged: None,
+            newer: Newer::Same,
+            staging: None,
+            accesses: SmallVec::new(),
+            maps: SmallVec::new(),
+        }
+    }
+
+    /// Opens a device access on `stream`.
+    ///
+    /// # Errors
+    /// It would race with a CPU map, or with an access of another stream whose event does not
+    /// exist yet. Accesses of one stream are in order anyway.
+    pub(crate) fn open_access(&mut self, stream: StreamId, write: bool) -> Result<()> {
+        if self.maps.iter().any(|map| map.write) {
+            return Err(Error::Busy("it is mapped for writing by the CPU"));
+        }
+        if write && !self.maps.is_empty() {
+            return Err(Error::Busy("it is mapped for reading by the CPU"));
+        }
+        let races = |other: &OpenAccess| other.stream != stream && (other.write || write);
+        if self.accesses.iter().any(races) {
+            return Err(Error::Busy("another stream's access is being enqueued"));
+        }
+        self.accesses.push(OpenAccess { stream, write });
+        Ok(())
+    }
+
+    /// Closes what [`Order::open_access`] opened, with no event.
+    pub(crate) fn close_access(&mut self, stream: StreamId, write: bool) {
+        let closed = OpenAccess { stream, write };
+        if let Some(index) = self.accesses.iter().position(|open| *open == closed) {
+            self.accesses.swap_remove(index);
+        }
+    }
+
+    /// Registers a CPU map made through the memory object at address `memory`.
+    ///
+    /// # Errors
+    /// It would race with a device access being enqueued or with a map made through another
+    /// memory object. What may nest in one object is GStreamer's lock's business.
+    pub(crate) fn open_map(&mut self, memory: usize, write: bool) -> Result<()> {
+        if self.accesses.iter().any(|open| open.write || write) {
+            return Err(Error::Busy("a device access is being enqueued"));
+        }
+        let races = |other: &OpenMap| other.memory != memory && (other.write || write);
+        if self.maps.iter().any(races) {
+            return Err(Error::Busy("it is mapped through another memory object"));
+        }
+        self.maps.push(OpenMap { memory, write });
+        Ok(())
+    }
+
+    /// Removes what [`Order::open_map`] registered.
+    pub(crate) fn close_map(&mut self, memory: usize, write: bool) {
+        let closed = OpenMap { memory, write };
+        if let Some(index) = self.maps.iter().position(|open| *open == closed) {
+            self.maps.swap_remove(index);
+        }
+    }
+
+    /// Device work up to `event` reads. A stream's later event stands for its earlier ones, so
+    /// that there are never more entries than streams; past four, those that are done go.
+    pub(crate) fn add_reader(&mut self, event: Event) {
+        if let Some(same) = self
+            .readers
+            .iter_mut()
+            .find(|r| r.stream_id() == event.stream_id())
+        {
+            *same = event;
+            return;
+        }
+        if self.readers.len() >= self.readers.inline_size() {
+            // One that fails will never be done: it stays, and whoever waits for it hears of it.
+            self.readers
+                .retain(|reader| !reader.is_done().unwrap_or(false));
+        }
+        self.readers.push(event);
+    }
+
+    /// Device work up to `event` wrote, after all that was known before.
+    pub(crate) fn set_write(&mut self, event: Option<Event>) {
+        self.last_write = event;
+        self.readers.clear();
+    }
+
+    /// What a reader waits for: the last write; for a writer all readers as well.
+    pub(crate) fn waits(&self, write: bool) -> Events {
+        let readers = if write { &self.readers[..] } else { &[] };
+        self.last_write.iter().chain(readers).cloned().collect()
+    }
+
+    /// Every event whose work may still touch the memory or its staging copy.
+    pub(crate) fn pending(&self) -> Events {
+        let all = self
+            .last_write
+            .iter()
+            .chain(&self.readers)
+            .chain(&self.staged);
+        // A failed event's work is over.
+        all.filter(|event| !event.is_done().unwrap_or(true))
+            .cloned()
+            .collect()
+    }
+}

@@ -1,0 +1,303 @@
+//! One suite for every vendor: `HIP_TEST_VENDOR` chooses (default `host`).
+
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+use hip_core::{
+    BufferPool, Copy2D, Device, DeviceBuffer, Error, ErrorKind, FenceData, MemsetValue,
+    PinnedBuffer, PlaneEnd, Stream,
+};
+use support::{device, pattern, read_back, upload};
+
+#[test]
+fn a_device_says_what_it_is() {
+    let Some(device) = device() else { return };
+    let info = device.info();
+    assert!(!info.name.is_empty() && !info.architecture.is_empty());
+    assert!(info.total_memory > 64 << 20 && info.multiprocessors > 0);
+    assert!(info.limits.pitch_alignment.is_power_of_two());
+    let memory = device.memory_info().unwrap();
+    assert!(memory.free > 0 && memory.free <= memory.total, "{memory:?}");
+    assert_eq!(
+        device,
+        support::device().unwrap(),
+        "opened twice, the same object"
+    );
+}
+
+#[test]
+fn bytes_go_up_across_and_down() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    for size in [1usize, 3, 255, 4096, 1_000_003] {
+        let bytes = pattern(size);
+        let a = upload(&stream, &bytes);
+        let b = Arc::new(DeviceBuffer::new(&device, size + 5).unwrap());
+        stream.copy_dtod(&b, 5, &a, 0, size).unwrap();
+        assert_eq!(&read_back(&stream, &b)[5..], &bytes[..]);
+    }
+}
+
+#[test]
+fn rows_keep_their_strides() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let (width, height) = (37, 11);
+    for (src_stride, dst_stride) in [(37, 64), (48, 256), (512, 37), (41, 43)] {
+        let bytes = pattern(src_stride * height);
+        let src = upload(&stream, &bytes);
+        let dst = upload(&stream, &vec![0xEE; dst_stride * height]);
+        let copy = Copy2D {
+            dst: PlaneEnd::Device(dst.as_raw()),
+            dst_stride,
+            src: PlaneEnd::Device(src.as_raw()),
+            src_stride,
+            width_bytes: width,
+            height,
+        };
+        // SAFETY: both buffers have `height` rows of their stride and outlive the read back.
+        unsafe { stream.copy_2d_raw(&copy) }.unwrap();
+        let result = read_back(&stream, &dst);
+        for row in 0..height {
+            let (from, to) = (row * src_stride, row * dst_stride);
+            assert_eq!(result[to..to + width], bytes[from..from + width]);
+            let end = ((row + 1) * dst_stride).min(result.len());
+            assert!(
+                result[to + width..end].iter().all(|byte| *byte == 0xEE),
+                "row {row}"
+            );
+        }
+    }
+}
+
+#[test]
+fn rows_go_between_pinned_and_device_memory() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let (width, height, host_stride, device_stride) = (1920 * 3, 7, 5999, 6144);
+    let bytes = pattern(host_stride * height);
+    let mut pinned = PinnedBuffer::new(&device, bytes.len()).unwrap();
+    pinned.write(0, &bytes).unwrap();
+    let on_device = upload(&stream, &vec![0; device_stride * height]);
+    let back = PinnedBuffer::new(&device, bytes.len()).unwrap();
+    let up = Copy2D {
+        dst: PlaneEnd::Device(on_device.as_raw()),
+        dst_stride: device_stride,
+        src: PlaneEnd::Host(pinned.as_ptr()),
+        src_stride: host_stride,
+        width_bytes: width,
+        height,
+    };
+    let down = Copy2D {
+        dst: PlaneEnd::Host(back.as_ptr()),
+        dst_stride: host_stride,
+        src: up.dst,
+        src_stride: device_stride,
+        ..up
+    };
+    // SAFETY: all buffers have `height` rows of their stride and outlive the synchronisation.
+    unsafe {
+        stream.copy_2d_raw(&up).unwrap();
+        stream.copy_2d_raw(&down).unwrap();
+    }
+    stream.synchronize().unwrap();
+    for row in 0..height {
+        let from = row * host_stride;
+        // SAFETY: the copy is done and wrote these bytes.
+        let read = unsafe { std::slice::from_raw_parts(back.as_ptr().add(from), width) };
+        assert_eq!(read, &bytes[from..from + width], "row {row}");
+    }
+}
+
+#[test]
+fn fills_write_whole_elements_and_nothing_else() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let buffer = upload(&stream, &[9; 64]);
+    stream.fill(&buffer, 0, 3, MemsetValue::U8(1)).unwrap();
+    stream
+        .fill(&buffer, 4, 6, MemsetValue::U16(0x0302))
+        .unwrap();
+    stream
+        .fill(&buffer, 12, 8, MemsetValue::U32(0x0706_0504))
+        .unwrap();
+    let mut expected = [9; 64];
+    expected[..3].fill(1);
+    expected[4..10].copy_from_slice(&[2, 3, 2, 3, 2, 3]);
+    expected[12..20].copy_from_slice(&[4, 5, 6, 7, 4, 5, 6, 7]);
+    assert_eq!(read_back(&stream, &buffer), expected);
+    let error = stream.fill(&buffer, 2, 4, MemsetValue::U32(0)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidValue);
+}
+
+#[test]
+fn a_stream_waits_for_an_event_on_the_device() {
+    let Some(device) = device() else { return };
+    let (producer, consumer) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let buffer = upload(&producer, &[0; 1024]);
+    let copy = Arc::new(DeviceBuffer::new(&device, 1024).unwrap());
+    let (open, gate) = support::gate(&device);
+    producer.launch_host_func(gate).unwrap();
+    producer.fill(&buffer, 0, 1024, MemsetValue::U8(7)).unwrap();
+    let written = producer.record().unwrap();
+    consumer.wait(&written).unwrap();
+    consumer.copy_dtod(&copy, 0, &buffer, 0, 1024).unwrap();
+    assert!(!written.is_done().unwrap(), "the gate is shut");
+    assert!(!consumer.is_idle().unwrap());
+    open();
+    assert_eq!(read_back(&consumer, &copy), [7; 1024]);
+    written.synchronize().unwrap();
+    assert!(written.is_done().unwrap());
+}
+
+#[test]
+fn time_stamps_grow() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let buffer = Arc::new(DeviceBuffer::new(&device, 32 << 20).unwrap());
+    let before = stream.record_timed().unwrap();
+    stream
+        .fill(&buffer, 0, 32 << 20, MemsetValue::U8(1))
+        .unwrap();
+    let after = stream.record_timed().unwrap();
+    after.synchronize().unwrap();
+    assert!(after.elapsed_ms(&before).unwrap() > 0.0);
+    let untimed = stream.record().unwrap();
+    untimed.synchronize().unwrap();
+    assert!(untimed.elapsed_ms(&before).is_err());
+}
+
+#[test]
+fn a_fence_releases_when_the_work_is_done_and_not_before() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let (released, signal) = mpsc::channel();
+    let (open, gate) = support::gate(&device);
+    stream.launch_host_func(gate).unwrap();
+    let mut fence = FenceData::new();
+    let caller = std::thread::current().id();
+    fence.on_complete(move || released.send(std::thread::current().id()).unwrap());
+    fence.on_complete(|| panic!("a destructor that panics harms nobody"));
+    stream.keep_alive(fence).unwrap();
+    assert!(signal.try_recv().is_err(), "the gate is shut");
+    open();
+    assert_ne!(signal.recv().unwrap(), caller, "released on the worker");
+    // The worker survived the panic.
+    let (sender, done) = mpsc::channel();
+    let mut fence = FenceData::new();
+    fence.on_complete(move || sender.send(()).unwrap());
+    stream.keep_alive(fence).unwrap();
+    done.recv().unwrap();
+}
+
+#[test]
+fn a_pool_reuses_buffers_behind_their_last_user() {
+    let Some(device) = device() else { return };
+    let (user, next) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let pool = BufferPool::<DeviceBuffer>::new(&device, 4096, 2);
+    let mut buffer = pool.acquire(&user).unwrap();
+    let address = buffer.as_raw();
+    let (open, gate) = support::gate(&device);
+    user.launch_host_func(gate).unwrap();
+    let event = user.record().unwrap();
+    buffer.busy_until(event);
+    drop(buffer);
+    assert_eq!(pool.idle(), 1);
+    let again = pool.acquire(&next).unwrap();
+    assert_eq!(again.as_raw(), address, "the idle buffer is used again");
+    let behind = next.record().unwrap();
+    assert!(
+        !behind.is_done().unwrap(),
+        "the next user waits on the device"
+    );
+    open();
+    behind.synchronize().unwrap();
+    let held: Vec<_> = (0..3).map(|_| pool.acquire(&next).unwrap()).collect();
+    drop((again, held));
+    assert_eq!(pool.idle(), 2, "no more than two are kept");
+    pool.trim(0);
+    assert_eq!(pool.idle(), 0);
+}
+
+#[test]
+fn events_are_reused() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    // Other tests of this process use the device too, so the bound is theirs and ours.
+    let before = device.statistics().events_created;
+    for _ in 0..1000 {
+        stream.record().unwrap().synchronize().unwrap();
+    }
+    assert!(device.statistics().events_created - before < 200);
+}
+
+#[test]
+fn wrong_arguments_are_errors() {
+    let Some(device) = device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let zero = DeviceBuffer::new(&device, 0).unwrap_err();
+    assert_eq!(zero.kind(), ErrorKind::InvalidValue);
+    assert!(PinnedBuffer::new(&device, 0).is_err());
+    assert!(DeviceBuffer::new(&device, usize::MAX).is_err());
+    let too_large = DeviceBuffer::new(&device, 1 << 50).unwrap_err();
+    assert_eq!(too_large.kind(), ErrorKind::OutOfMemory, "{too_large}");
+    let a = Arc::new(DeviceBuffer::new(&device, 16).unwrap());
+    let b = Arc::new(DeviceBuffer::new(&device, 16).unwrap());
+    for (offset, len) in [(0, 17), (16, 1), (usize::MAX, 2)] {
+        let error = stream.copy_dtod(&a, offset, &b, 0, len).unwrap_err();
+        assert!(matches!(error, Error::OutOfBounds { .. }), "{error}");
+    }
+}
+
+#[test]
+fn many_threads_allocate_copy_and_release() {
+    let Some(device) = device() else { return };
+    let done = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..8u8 {
+            let (device, done) = (&device, &done);
+            scope.spawn(move || {
+                let stream = Stream::new(device).unwrap();
+                for round in 0..20usize {
+                    let bytes = vec![thread.wrapping_mul(31) ^ round as u8; 1000 + round * 997];
+                    let buffer = upload(&stream, &bytes);
+                    assert_eq!(read_back(&stream, &buffer), bytes);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(done.into_inner(), 160);
+}
+
+#[test]
+fn everything_is_given_back() {
+    // A device of its own: its counters are nobody else's.
+    let Some(shared) = device() else { return };
+    let context = shared.as_raw_context();
+    let backend = shared.backend().clone();
+    let keep = Box::new(shared.clone());
+    // SAFETY: `keep` holds the device whose context this is.
+    let own =
+        unsafe { Device::from_foreign_context(backend, shared.info().ordinal, context, keep) }
+            .unwrap();
+    assert!(own.is_foreign());
+    {
+        let stream = Stream::new(&own).unwrap();
+        let buffer = upload(&stream, &pattern(100_000));
+        read_back(&stream, &buffer);
+        let pool = BufferPool::<PinnedBuffer>::new(&own, 4096, 4);
+        drop(pool.acquire(&stream).unwrap());
+        stream.synchronize().unwrap();
+    }
+    // The completion worker may hold the last references for a moment.
+    let live = |s: hip_core::Statistics| (s.device_live, s.pinned_live, s.streams_live);
+    while live(own.statistics()) != (0, 0, 0) {
+        std::thread::yield_now();
+    }
+    let statistics = own.statistics();
+    assert_eq!((statistics.device_bytes, statistics.pinned_bytes), (0, 0));
+    assert!(statistics.copies_htod >= 1 && statistics.copies_dtoh >= 1);
+}

@@ -1,0 +1,55 @@
+//! Compiles the kernels as host code, once for each level of instruction sets that
+//! `src/host.rs` chooses from at run time.
+
+use std::env;
+
+/// Suffix of the symbols, and what the compiler is told.
+const X86_64_LEVELS: [(&str, &[&str]); 4] = [
+    ("_base", &[]),
+    ("_v2", &["-march=x86-64-v2"]),
+    ("_v3", &["-march=x86-64-v3"]),
+    ("_v4", &["-march=x86-64-v4", "-mprefer-vector-width=512"]),
+];
+const OTHER_LEVELS: [(&str, &[&str]); 1] = [("_base", &[])];
+
+fn main() {
+    println!("cargo::rerun-if-changed=kernels");
+    println!("cargo::rerun-if-changed=host");
+    let x86_64 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
+    let levels: &[(&str, &[&str])] = if x86_64 {
+        &X86_64_LEVELS
+    } else {
+        &OTHER_LEVELS
+    };
+    for (suffix, flags) in levels {
+        let mut build = compiler();
+        build.define("KERNEL_SUFFIX", *suffix).flags(*flags);
+        build
+            .file("host/convert.cpp")
+            .compile(&format!("hip_video_convert{suffix}"));
+    }
+    compiler()
+        .file("host/layout.cpp")
+        .compile("hip_video_layout");
+}
+
+/// Always optimised: unoptimised kernels would make the Host backend useless in debug builds.
+fn compiler() -> cc::Build {
+    let mut build = cc::Build::new();
+    build
+        .cpp(true)
+        .cpp_link_stdlib(None)
+        .std("c++17")
+        .include("kernels")
+        .opt_level(3)
+        .debug(false)
+        .pic(true)
+        .flag_if_supported("-fno-exceptions")
+        .flag_if_supported("-fno-rtti")
+        // Memory is read as bytes and as words.
+        .flag_if_supported("-fno-strict-aliasing")
+        // Selections become masks only where a comparison is known not to trap.
+        .flag_if_supported("-fno-trapping-math")
+        .flag_if_supported("-fno-math-errno");
+    build
+}
