@@ -31,6 +31,12 @@ fn main() {
     compiler()
         .file("host/layout.cpp")
         .compile("hip_video_layout");
+    // For tests only; no program links it. Optimised less, for it takes the longest to compile.
+    compiler()
+        .opt_level(1)
+        .flag_if_supported("-Wno-unknown-pragmas")
+        .file("host/device_branch.cpp")
+        .compile("hip_video_device_branch");
 }
 
 /// Always optimised: unoptimised kernels would make the Host backend useless in debug builds.

@@ -19,6 +19,7 @@ mod upload;
 use gst::glib;
 
 pub use common::vendor::VendorChoice;
+pub use convertscale::MethodChoice;
 
 /// Registers the elements and sends the libraries' `tracing` output to GST_DEBUG.
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {

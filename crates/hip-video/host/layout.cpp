@@ -1,4 +1,5 @@
-// Size and offsets of ConvertParams as the kernels see it, for the test that compares them with Rust.
+// Size and offsets of ConvertParams as the kernels see it, for the test that compares them with
+// Rust.
 #include "convert_params.h"
 
 #define OFFSET(field) (u32) __builtin_offsetof(ConvertParams, field)

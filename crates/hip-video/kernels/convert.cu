@@ -24,14 +24,15 @@ KERNEL_FN void convert_tile(const ConvertParams& params, i32 x, i32 y, i32 limit
 
 }  // namespace
 
-#define CONVERT_SCALED(name, width, rows, Tile)                                                     \
-    KERNEL_TILE_ENTRY(name, ConvertParams, width, rows, params.dst_size[0], convert_tile<Tile, false>)
-#define CONVERT_UNSCALED(name, rows, Tile)                                                          \
-    KERNEL_TILE_ENTRY(name, ConvertParams, CONVERT_TILE_UNSCALED, rows, params.dst_size[0],         \
+#define CONVERT_SCALED(name, width, rows, Tile)                             \
+    KERNEL_TILE_ENTRY(name, ConvertParams, width, rows, params.dst_size[0], \
+                      convert_tile<Tile, false>)
+#define CONVERT_UNSCALED(name, rows, Tile)                                                  \
+    KERNEL_TILE_ENTRY(name, ConvertParams, CONVERT_TILE_UNSCALED, rows, params.dst_size[0], \
                       convert_tile<Tile, true>)
 
-// Device code is built one entry point at a time, with CONVERT_UNIT as its number: a driver that has
-// to translate it at load then translates a tenth of a megabyte and not a whole one.
+// Device code is built one entry point at a time, with CONVERT_UNIT as its number: a driver that
+// has to translate it at load then translates a tenth of a megabyte and not a whole one.
 #ifdef CONVERT_UNIT
 #define CONVERT_WANTS(unit) (CONVERT_UNIT == (unit))
 #else
@@ -39,13 +40,15 @@ KERNEL_FN void convert_tile(const ConvertParams& params, i32 x, i32 y, i32 limit
 #endif
 
 #if CONVERT_WANTS(0)
-CONVERT_SCALED(convert_yuv420_8_scaled, CONVERT_TILE_SCALED_YUV420, CONVERT_ROWS_YUV420, Yuv420Tile8)
+CONVERT_SCALED(convert_yuv420_8_scaled, CONVERT_TILE_SCALED_YUV420, CONVERT_ROWS_YUV420,
+               Yuv420Tile8)
 #endif
 #if CONVERT_WANTS(1)
 CONVERT_UNSCALED(convert_yuv420_8_unscaled, CONVERT_ROWS_YUV420, Yuv420Tile8)
 #endif
 #if CONVERT_WANTS(2)
-CONVERT_SCALED(convert_yuv420_16_scaled, CONVERT_TILE_SCALED_YUV420, CONVERT_ROWS_YUV420, Yuv420Tile16)
+CONVERT_SCALED(convert_yuv420_16_scaled, CONVERT_TILE_SCALED_YUV420, CONVERT_ROWS_YUV420,
+               Yuv420Tile16)
 #endif
 #if CONVERT_WANTS(3)
 CONVERT_UNSCALED(convert_yuv420_16_unscaled, CONVERT_ROWS_YUV420, Yuv420Tile16)

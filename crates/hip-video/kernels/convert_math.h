@@ -67,8 +67,7 @@ KERNEL_FN i64 chroma_direct_position(const ConvertParams& params, i32 axis, i32 
     return params.nearest ? position & ~(i64)0xffffffff : position;
 }
 
-template <int N>
-KERNEL_BULK void luma_taps(const ConvertParams& params, i32 first, Taps<N>& taps) {
+template <int N> KERNEL_BULK void luma_taps(const ConvertParams& params, i32 first, Taps<N>& taps) {
     KERNEL_UNROLL
     for (i32 i = 0; i < N; i++) {
         const Tap tap = tap_at(luma_position(params, 0, first + i), params.src_size[0]);

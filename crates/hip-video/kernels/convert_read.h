@@ -1,7 +1,8 @@
 // Readers: source samples as floats in source code values.
 //
-// `UNSCALED` functions serve equal source and destination sizes with an even rectangle: neighbouring
-// destination pixels are neighbouring samples, read in wide accesses. The others gather.
+// `UNSCALED` functions serve equal source and destination sizes with an even rectangle:
+// neighbouring destination pixels are neighbouring samples, read in wide accesses. The others
+// gather.
 #ifndef HIP_VIDEO_CONVERT_READ_H
 #define HIP_VIDEO_CONVERT_READ_H
 
@@ -25,9 +26,9 @@ template <class Sample> KERNEL_FN float sample_in(const u32* words, i32 index) {
         (Sample)(words[index / per_word] >> (index % per_word * 8 * (i32)sizeof(Sample))));
 }
 
-// WORDS * 4 bytes of neighbouring elements, `step` elements apart, from `first`; outside 0..size the
-// nearest inside. One wide access where the address allows it, else a loop: few instructions, because
-// only edges and odd strides come there.
+// WORDS * 4 bytes of neighbouring elements, `step` elements apart, from `first`; outside 0..size
+// the nearest inside. One wide access where the address allows it, else a loop: few instructions,
+// because only edges and odd strides come there.
 template <class Element, int WORDS>
 KERNEL_FN void load_elements(const Element* row, i32 step, i32 first, i32 size, u32* words) {
     constexpr i32 PER_WORD = 4 / (i32)sizeof(Element);
@@ -61,10 +62,12 @@ KERNEL_BULK void load_span(const Sample* row, i32 step, i32 first, i32 size,
         u32 words[BYTES / 4];
         load_elements<Sample, BYTES / 4>(row, step, first, size, words);
         KERNEL_UNROLL
-        for (i32 i = 0; i < N; i++) out[i] = sample_in<Sample>(words, i);
+        for (i32 i = 0; i < N; i++)
+            out[i] = sample_in<Sample>(words, i);
     } else {
         KERNEL_UNROLL
-        for (i32 i = 0; i < N; i++) out[i] = sample_at(row, clamp_index(first + i, 0, size - 1) * step);
+        for (i32 i = 0; i < N; i++)
+            out[i] = sample_at(row, clamp_index(first + i, 0, size - 1) * step);
     }
 #else
     const i32 begin = clamp_index(-first, 0, N);
@@ -140,7 +143,8 @@ struct Yuv8Split {
     }
 
     template <int N>
-    static KERNEL_BULK void span(const Row& row, i32 first, i32 size, float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
+    static KERNEL_BULK void span(const Row& row, i32 first, i32 size, float* KERNEL_RESTRICT u,
+                                 float* KERNEL_RESTRICT v) {
         load_span<u8, N>(row.u, row.step, first, size, u);
         load_span<u8, N>(row.v, row.step, first, size, v);
     }
@@ -173,7 +177,8 @@ template <class SampleType> struct YuvPairs {
     }
 
     template <int N>
-    static KERNEL_BULK void span(const Row& row, i32 first, i32 size, float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
+    static KERNEL_BULK void span(const Row& row, i32 first, i32 size, float* KERNEL_RESTRICT u,
+                                 float* KERNEL_RESTRICT v) {
         load_pair_span<Sample, N>(row.pairs, first, size, u, v);
     }
 };
@@ -183,7 +188,8 @@ typedef YuvPairs<u16> Yuv16;
 
 // Luma of N destination pixels from `first` in destination row `line`.
 template <class Reader, int N, bool UNSCALED>
-KERNEL_BULK void read_luma(const ConvertParams& params, i32 first, i32 line, float* KERNEL_RESTRICT out) {
+KERNEL_BULK void read_luma(const ConvertParams& params, i32 first, i32 line,
+                           float* KERNEL_RESTRICT out) {
     typedef typename Reader::Sample Sample;
     const u8* base = params.src[0];
     const i32 stride = params.src_stride[0];
@@ -198,13 +204,16 @@ KERNEL_BULK void read_luma(const ConvertParams& params, i32 first, i32 line, flo
         luma_taps(params, first, x);
         if (params.nearest) {
             KERNEL_UNROLL
-            for (i32 i = 0; i < N; i++) out[i] = sample_at(upper, x.index[i]);
+            for (i32 i = 0; i < N; i++)
+                out[i] = sample_at(upper, x.index[i]);
             return;
         }
         KERNEL_UNROLL
         for (i32 i = 0; i < N; i++) {
-            const float top = mix(sample_at(upper, x.index[i]), sample_at(upper, x.next[i]), x.weight[i]);
-            const float low = mix(sample_at(lower, x.index[i]), sample_at(lower, x.next[i]), x.weight[i]);
+            const float top =
+                mix(sample_at(upper, x.index[i]), sample_at(upper, x.next[i]), x.weight[i]);
+            const float low =
+                mix(sample_at(lower, x.index[i]), sample_at(lower, x.next[i]), x.weight[i]);
             out[i] = mix(top, low, y.weight);
         }
     }
@@ -212,8 +221,8 @@ KERNEL_BULK void read_luma(const ConvertParams& params, i32 first, i32 line, flo
 
 // Chroma at arbitrary taps.
 template <class Reader, int N>
-KERNEL_BULK void gather_chroma(const ConvertParams& params, const Taps<N>& x, const Tap& y, float* KERNEL_RESTRICT u,
-                             float* KERNEL_RESTRICT v) {
+KERNEL_BULK void gather_chroma(const ConvertParams& params, const Taps<N>& x, const Tap& y,
+                               float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
     const typename Reader::Row upper = Reader::row(params, y.index);
     const typename Reader::Row lower = Reader::row(params, y.next);
     KERNEL_UNROLL
@@ -230,7 +239,8 @@ KERNEL_BULK void gather_chroma(const ConvertParams& params, const Taps<N>& x, co
 
 // Chroma samples first-1 .. first+N (N+2 of them), interpolated between the rows of `y`.
 template <class Reader, int N>
-KERNEL_BULK void chroma_window(const ConvertParams& params, i32 first, const Tap& y, float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
+KERNEL_BULK void chroma_window(const ConvertParams& params, i32 first, const Tap& y,
+                               float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
     const i32 size = params.src_chroma_size[0];
     const i32 before = clamp_index(first - 1, 0, size - 1);
     const i32 after = clamp_index(first + N, 0, size - 1);
@@ -253,7 +263,8 @@ KERNEL_BULK void chroma_window(const ConvertParams& params, i32 first, const Tap
 
 // Chroma reconstructed at N destination pixels from `first` (even when UNSCALED) in row `line`.
 template <class Reader, int N, bool UNSCALED>
-KERNEL_BULK void read_chroma_at_luma(const ConvertParams& params, i32 first, i32 line, float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
+KERNEL_BULK void read_chroma_at_luma(const ConvertParams& params, i32 first, i32 line,
+                                     float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
     const i64 luma_y = luma_position(params, 1, line);
     const Tap y = tap_at(chroma_position(params, 1, luma_y), params.src_chroma_size[1]);
     if constexpr (UNSCALED) {
@@ -278,14 +289,16 @@ KERNEL_BULK void read_chroma_at_luma(const ConvertParams& params, i32 first, i32
 
 // Chroma resampled for N destination chroma samples from `first` in destination chroma row `line`.
 template <class Reader, int N, bool UNSCALED>
-KERNEL_BULK void read_chroma_direct(const ConvertParams& params, i32 first, i32 line, float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
+KERNEL_BULK void read_chroma_direct(const ConvertParams& params, i32 first, i32 line,
+                                    float* KERNEL_RESTRICT u, float* KERNEL_RESTRICT v) {
     const Tap y = tap_at(chroma_direct_position(params, 1, line), params.src_chroma_size[1]);
     if constexpr (UNSCALED) {
         const i64 shift = chroma_direct_position(params, 0, 0);
         const float weight = fraction_of(shift);
         float window_u[N + 2], window_v[N + 2];
         chroma_window<Reader, N>(params, first, y, window_u, window_v);
-        // Sites differ by a quarter chroma sample to either side, so the shift's whole part is -1 or 0.
+        // Sites differ by a quarter chroma sample to either side, so the shift's whole part is -1
+        // or 0.
         const bool left = shift < 0;
         KERNEL_UNROLL
         for (i32 i = 0; i < N; i++) {

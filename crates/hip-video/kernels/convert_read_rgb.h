@@ -32,15 +32,17 @@ struct RgbQuad {
         return sample_value((u8)(pixel >> params.src_shift[which]));
     }
 
-    static KERNEL_FN void at(const ConvertParams& params, const Row& row, i32 index, float* colour) {
+    static KERNEL_FN void at(const ConvertParams& params, const Row& row, i32 index,
+                             float* colour) {
         const u32 pixel = KERNEL_READ_ONLY(row.pixels + index);
         KERNEL_UNROLL
-        for (i32 c = 0; c < 4; c++) colour[c] = component(params, pixel, c);
+        for (i32 c = 0; c < 4; c++)
+            colour[c] = component(params, pixel, c);
     }
 
     template <int N>
-    static KERNEL_FN void unpack(const ConvertParams& params, const u32* KERNEL_RESTRICT pixels, Colours<N>& out,
-                                 i32 offset, i32 count) {
+    static KERNEL_FN void unpack(const ConvertParams& params, const u32* KERNEL_RESTRICT pixels,
+                                 Colours<N>& out, i32 offset, i32 count) {
         KERNEL_UNROLL
         for (i32 i = 0; i < count; i++) {
             out.r[offset + i] = component(params, pixels[i], 0);
@@ -53,13 +55,14 @@ struct RgbQuad {
     // COUNT pixels from `first` into `out` from `OFFSET`.
     template <int COUNT, int OFFSET, int N>
     static KERNEL_BULK void span(const ConvertParams& params, const Row& row, i32 first, i32 size,
-                               Colours<N>& out) {
+                                 Colours<N>& out) {
         u32 pixels[COUNT];
 #if KERNEL_ON_DEVICE
         if (COUNT % 4 == 0 && first >= 0 && first + COUNT <= size &&
             address_of(row.pixels + first) % 16 == 0) {
             KERNEL_UNROLL
-            for (i32 i = 0; i < COUNT / 4; i++) load_words<4>(row.pixels + first + 4 * i, pixels + 4 * i);
+            for (i32 i = 0; i < COUNT / 4; i++)
+                load_words<4>(row.pixels + first + 4 * i, pixels + 4 * i);
             unpack(params, pixels, out, OFFSET, COUNT);
             return;
         }
@@ -100,15 +103,17 @@ struct RgbBytes {
         return row;
     }
 
-    static KERNEL_FN void at(const ConvertParams& params, const Row& row, i32 index, float* colour) {
+    static KERNEL_FN void at(const ConvertParams& params, const Row& row, i32 index,
+                             float* colour) {
         KERNEL_UNROLL
-        for (i32 c = 0; c < 3; c++) colour[c] = sample_at(row.component[c], index * row.step);
+        for (i32 c = 0; c < 3; c++)
+            colour[c] = sample_at(row.component[c], index * row.step);
         colour[3] = params.src_alpha ? sample_at(row.component[3], index * row.step) : 255.0f;
     }
 
     template <int COUNT, int OFFSET, int N>
     static KERNEL_BULK void span(const ConvertParams& params, const Row& row, i32 first, i32 size,
-                               Colours<N>& out) {
+                                 Colours<N>& out) {
 #if KERNEL_ON_DEVICE
         if constexpr (COUNT == 4) {
             // Four pixels of three bytes are three words.
@@ -116,7 +121,8 @@ struct RgbBytes {
             if (row.step == 3 && first >= 0 && first + 4 <= size && address_of(from) % 4 == 0) {
                 u32 words[3];
                 KERNEL_UNROLL
-                for (i32 i = 0; i < 3; i++) load_words<1>(from + 4 * i, words + i);
+                for (i32 i = 0; i < 3; i++)
+                    load_words<1>(from + 4 * i, words + i);
                 KERNEL_UNROLL
                 for (i32 i = 0; i < 4; i++) {
                     out.r[OFFSET + i] = sample_in<u8>(words, 3 * i);
@@ -135,7 +141,8 @@ struct RgbBytes {
             load_span<u8, COUNT>(row.component[3], row.step, first, size, out.a + OFFSET);
         } else {
             KERNEL_UNROLL
-            for (i32 i = 0; i < COUNT; i++) out.a[OFFSET + i] = 255.0f;
+            for (i32 i = 0; i < COUNT; i++)
+                out.a[OFFSET + i] = 255.0f;
         }
     }
 };
@@ -166,7 +173,8 @@ KERNEL_BULK void read_rgb(const ConvertParams& params, i32 first, i32 line, Colo
                 Reader::at(params, lower, x.next[i], c11);
                 KERNEL_UNROLL
                 for (i32 c = 0; c < 4; c++)
-                    c00[c] = mix(mix(c00[c], c01[c], x.weight[i]), mix(c10[c], c11[c], x.weight[i]), y.weight);
+                    c00[c] = mix(mix(c00[c], c01[c], x.weight[i]), mix(c10[c], c11[c], x.weight[i]),
+                                 y.weight);
             }
             out.r[i] = c00[0];
             out.g[i] = c00[1];

@@ -49,28 +49,32 @@ KERNEL_FN void frame_to_rgb(const ConvertParams& params, i32 x, i32 y, u32 (*out
         for (i32 i = 0; i < N; i++) {
             const bool inside = first + i >= 0 && first + i < width;
             KERNEL_UNROLL
-            for (i32 c = 0; c < 4; c++) out[c][i] = inside ? out[c][i] : params.border[c];
+            for (i32 c = 0; c < 4; c++)
+                out[c][i] = inside ? out[c][i] : params.border[c];
         }
         return;
     }
     KERNEL_UNROLL
     for (i32 i = 0; i < N; i++) {
         KERNEL_UNROLL
-        for (i32 c = 0; c < 4; c++) out[c][i] = params.border[c];
+        for (i32 c = 0; c < 4; c++)
+            out[c][i] = params.border[c];
     }
 }
 
 // Three or four bytes a pixel.
 template <class Reader, bool UNSCALED> struct PackedTile {
     static KERNEL_FN void run(const ConvertParams& params, i32 x, i32 y, i32 limit) {
-        constexpr int N = KERNEL_TILE_WIDTH(UNSCALED ? CONVERT_TILE_UNSCALED : CONVERT_TILE_SCALED_RGB);
+        constexpr int N =
+            KERNEL_TILE_WIDTH(UNSCALED ? CONVERT_TILE_UNSCALED : CONVERT_TILE_SCALED_RGB);
         if (x >= limit || y >= params.dst_size[1]) return;
         u32 colours[4][N];
         frame_to_rgb<Reader, N, UNSCALED>(params, x, y, colours);
         u32 pixels[N];
         KERNEL_UNROLL
         for (i32 i = 0; i < N; i++) {
-            pixels[i] = colours[0][i] << params.dst_shift[0] | colours[1][i] << params.dst_shift[1] |
+            pixels[i] = colours[0][i] << params.dst_shift[0] |
+                        colours[1][i] << params.dst_shift[1] |
                         colours[2][i] << params.dst_shift[2] | colours[3][i] << params.dst_shift[3];
         }
         u8* row = row_of<u8>(params.dst[0], params.dst_stride[0], y);
@@ -81,7 +85,8 @@ template <class Reader, bool UNSCALED> struct PackedTile {
 // One plane a component.
 template <class Reader, bool UNSCALED> struct PlanarTile {
     static KERNEL_FN void run(const ConvertParams& params, i32 x, i32 y, i32 limit) {
-        constexpr int N = KERNEL_TILE_WIDTH(UNSCALED ? CONVERT_TILE_UNSCALED : CONVERT_TILE_SCALED_RGB);
+        constexpr int N =
+            KERNEL_TILE_WIDTH(UNSCALED ? CONVERT_TILE_UNSCALED : CONVERT_TILE_SCALED_RGB);
         if (x >= limit || y >= params.dst_size[1]) return;
         u32 colours[4][N];
         frame_to_rgb<Reader, N, UNSCALED>(params, x, y, colours);

@@ -50,7 +50,8 @@ KERNEL_BULK void store_span(Sample* row, i32 first, i32 limit, const u32* KERNEL
 
 // N neighbouring Cb and Cr samples of one row of an interleaved plane.
 template <class Sample, int N>
-KERNEL_BULK void store_pairs(Sample* row, i32 first, i32 limit, const u32* KERNEL_RESTRICT u, const u32* KERNEL_RESTRICT v) {
+KERNEL_BULK void store_pairs(Sample* row, i32 first, i32 limit, const u32* KERNEL_RESTRICT u,
+                             const u32* KERNEL_RESTRICT v) {
     u32 pairs[2 * N];
     KERNEL_UNROLL
     for (i32 i = 0; i < N; i++) {
@@ -67,9 +68,11 @@ template <int N> KERNEL_FN void store_quad(u8* to, const u32* pixels) {
 }
 #endif
 
-// N packed pixels of `dst_step` bytes (3 or 4), each in the low bytes of its word.
+// N packed pixels of `dst_step` bytes (3 or 4), each in the low bytes of its word; of
+// three bytes the fourth is ignored.
 template <int N>
-KERNEL_BULK void store_packed(u8* row, i32 first, i32 limit, i32 step, const u32* KERNEL_RESTRICT pixels) {
+KERNEL_BULK void store_packed(u8* row, i32 first, i32 limit, i32 step,
+                              const u32* KERNEL_RESTRICT pixels) {
     u8* to = row + first * step;
 #if KERNEL_ON_DEVICE
     if (N == 1 && step == 4 && address_of(to) % 4 == 0) {
@@ -82,11 +85,14 @@ KERNEL_BULK void store_packed(u8* row, i32 first, i32 limit, i32 step, const u32
             return;
         }
         if (step == 3 && address_of(to) % 4 == 0) {
-            const u32 words[3] = {pixels[0] | pixels[1 % N] << 24,
-                                  pixels[1 % N] >> 8 | pixels[2 % N] << 16,
-                                  pixels[2 % N] >> 16 | pixels[3 % N] << 8};
+            u32 low[4];
             KERNEL_UNROLL
-            for (i32 i = 0; i < 3; i++) store_words<1>(to + 4 * i, words + i);
+            for (i32 i = 0; i < 4; i++) low[i] = pixels[i % N] & 0xffffff;
+            const u32 words[3] = {low[0] | low[1] << 24, low[1] >> 8 | low[2] << 16,
+                                  low[2] >> 16 | low[3] << 8};
+            KERNEL_UNROLL
+            for (i32 i = 0; i < 3; i++)
+                store_words<1>(to + 4 * i, words + i);
             return;
         }
     }

@@ -20,7 +20,8 @@ template <> struct Depth<u16> {
 
 // Luma of one row of the tile, border included.
 template <class Sample, int N>
-KERNEL_BULK void store_luma(const ConvertParams& params, i32 x, i32 y, i32 limit, const float* luma) {
+KERNEL_BULK void store_luma(const ConvertParams& params, i32 x, i32 y, i32 limit,
+                            const float* luma) {
     const i32 first = x - params.rect_origin[0];
     const i32 line = y - params.rect_origin[1];
     const bool row_inside = line >= 0 && line < params.rect_size[1];
@@ -37,15 +38,15 @@ KERNEL_BULK void store_luma(const ConvertParams& params, i32 x, i32 y, i32 limit
 
 // Chroma of the tile: N samples of the row that belongs to luma row `y`, border included.
 template <class Sample, int N>
-KERNEL_BULK void store_chroma(const ConvertParams& params, i32 x, i32 y, i32 limit, const float* KERNEL_RESTRICT u,
-                            const float* KERNEL_RESTRICT v) {
+KERNEL_BULK void store_chroma(const ConvertParams& params, i32 x, i32 y, i32 limit,
+                              const float* KERNEL_RESTRICT u, const float* KERNEL_RESTRICT v) {
     const i32 first = x - params.rect_origin[0];
     const i32 line = y - params.rect_origin[1];
     const bool row_inside = line >= 0 && line < params.rect_size[1];
     u32 values_u[N], values_v[N];
     KERNEL_UNROLL
     for (i32 i = 0; i < N; i++) {
-        const bool inside = row_inside && first + 2 * i >= 0 && first + 2 * i + 1 < params.rect_size[0];
+        const bool inside = row_inside && first + 2 * i >= 0 && first + 2 * i < params.rect_size[0];
         const u32 value_u = quantise(u[i], Depth<Sample>::limit());
         const u32 value_v = quantise(v[i], Depth<Sample>::limit());
         values_u[i] = (inside ? value_u : params.border[1]) << Depth<Sample>::SHIFT;
@@ -56,8 +57,10 @@ KERNEL_BULK void store_chroma(const ConvertParams& params, i32 x, i32 y, i32 lim
         Sample* pairs = row_of<Sample>(params.dst[1], params.dst_stride[1], row);
         store_pairs<Sample, N>(pairs, column, end, values_u, values_v);
     } else {
-        store_span<Sample, N>(row_of<Sample>(params.dst[1], params.dst_stride[1], row), column, end, values_u);
-        store_span<Sample, N>(row_of<Sample>(params.dst[2], params.dst_stride[2], row), column, end, values_v);
+        store_span<Sample, N>(row_of<Sample>(params.dst[1], params.dst_stride[1], row), column, end,
+                              values_u);
+        store_span<Sample, N>(row_of<Sample>(params.dst[2], params.dst_stride[2], row), column, end,
+                              values_v);
     }
 }
 
@@ -76,10 +79,12 @@ KERNEL_FN void tile_from_yuv(const ConvertParams& params, i32 x, i32 y, i32 limi
             float u[N], v[N];
             read_chroma_at_luma<Reader, N, UNSCALED>(params, first, line + r, u, v);
             KERNEL_UNROLL
-            for (i32 i = 0; i < N; i++) luma[i] = matrix_row(matrix, luma[i], u[i], v[i]);
+            for (i32 i = 0; i < N; i++)
+                luma[i] = matrix_row(matrix, luma[i], u[i], v[i]);
         } else {
             KERNEL_UNROLL
-            for (i32 i = 0; i < N; i++) luma[i] = matrix[0] * luma[i] + matrix[3];
+            for (i32 i = 0; i < N; i++)
+                luma[i] = matrix[0] * luma[i] + matrix[3];
         }
         store_luma<Sample, N>(params, x, y + r, limit, luma);
     }
@@ -104,7 +109,8 @@ KERNEL_FN void tile_from_rgb(const ConvertParams& params, i32 x, i32 y, i32 limi
     const float left = params.box_x[0], centre = params.box_x[1], right = params.box_x[2];
     float r[N / 2], g[N / 2], b[N / 2];
     KERNEL_UNROLL
-    for (i32 i = 0; i < N / 2; i++) r[i] = g[i] = b[i] = 0.0f;
+    for (i32 i = 0; i < N / 2; i++)
+        r[i] = g[i] = b[i] = 0.0f;
     KERNEL_LOOP
     for (i32 row = -1; row <= CONVERT_ROWS_YUV420; row++) {
         const float weight = params.box_y[row + 1];
@@ -142,19 +148,23 @@ template <class Sample, int N>
 KERNEL_FN void tile_of_border(const ConvertParams& params, i32 x, i32 y, i32 limit) {
     float zero[N];
     KERNEL_UNROLL
-    for (i32 i = 0; i < N; i++) zero[i] = 0.0f;
+    for (i32 i = 0; i < N; i++)
+        zero[i] = 0.0f;
     KERNEL_LOOP
-    for (i32 r = 0; r < CONVERT_ROWS_YUV420; r++) store_luma<Sample, N>(params, x, y + r, limit, zero);
+    for (i32 r = 0; r < CONVERT_ROWS_YUV420; r++)
+        store_luma<Sample, N>(params, x, y + r, limit, zero);
     store_chroma<Sample, N / 2>(params, x, y, limit, zero, zero);
 }
 
 template <class Reader, class Sample, bool UNSCALED> struct Yuv420Tile {
     static KERNEL_FN void run(const ConvertParams& params, i32 x, i32 y, i32 limit) {
-        constexpr int N = KERNEL_TILE_WIDTH(UNSCALED ? CONVERT_TILE_UNSCALED : CONVERT_TILE_SCALED_YUV420);
+        constexpr int N =
+            KERNEL_TILE_WIDTH(UNSCALED ? CONVERT_TILE_UNSCALED : CONVERT_TILE_SCALED_YUV420);
         if (x >= limit || y >= params.dst_size[1]) return;
         const i32 first = x - params.rect_origin[0];
         const i32 line = y - params.rect_origin[1];
-        if (first + N <= 0 || first >= params.rect_size[0] || line < 0 || line >= params.rect_size[1]) {
+        if (first + N <= 0 || first >= params.rect_size[0] || line < 0 ||
+            line >= params.rect_size[1]) {
             tile_of_border<Sample, N>(params, x, y, limit);
         } else if constexpr (Reader::YUV) {
             tile_from_yuv<Reader, Sample, N, UNSCALED>(params, x, y, limit);

@@ -7,9 +7,9 @@
 //   KERNEL_BULK                     the same for a function that works on a whole tile: called, not
 //                                   inlined, on the host, where a tile is long
 //   KERNEL_RESTRICT                 a pointer nothing else points into
-//   KERNEL_UNROLL                   before a loop that must be unrolled on a GPU (arrays in registers)
-//   KERNEL_LOOP                     before a loop that must stay one, to keep the code small
-//   KERNEL_TILE_WIDTH(device)       pixels one call of a tile function covers
+//   KERNEL_UNROLL                   before a loop that must be unrolled on a GPU (arrays in
+//   registers) KERNEL_LOOP                     before a loop that must stay one, to keep the code
+//   small KERNEL_TILE_WIDTH(device)       pixels one call of a tile function covers
 //   KERNEL_TILE_ENTRY(...)          defines an entry point, see below
 //   load_words, store_words         one aligned 4-, 8- or 16-byte access
 //   address_of                      a pointer as an integer, for alignment checks
@@ -55,11 +55,11 @@ static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "integer
 #define KERNEL_UNROLL _Pragma("unroll")
 #define KERNEL_LOOP _Pragma("unroll 1")
 #define KERNEL_TILE_WIDTH(device) (device)
-#define KERNEL_TILE_ENTRY(name, Params, tile_width, tile_height, width, ...)                        \
-    extern "C" __global__ void __launch_bounds__(256) name(const Params params) {                   \
-        const i32 x = (i32)(blockIdx.x * blockDim.x + threadIdx.x) * (tile_width);                  \
-        const i32 y = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * (tile_height);                 \
-        __VA_ARGS__(params, x, y, width);                                                           \
+#define KERNEL_TILE_ENTRY(name, Params, tile_width, tile_height, width, ...)        \
+    extern "C" __global__ void __launch_bounds__(256) name(const Params params) {   \
+        const i32 x = (i32)(blockIdx.x * blockDim.x + threadIdx.x) * (tile_width);  \
+        const i32 y = (i32)(blockIdx.y * blockDim.y + threadIdx.y) * (tile_height); \
+        __VA_ARGS__(params, x, y, width);                                           \
     }
 
 #else
@@ -83,23 +83,22 @@ struct HostLaunch {
     u32 shared_mem_bytes;
 };
 
-#define KERNEL_TILE_ENTRY(name, Params, tile_width, tile_height, width, ...)                        \
-    extern "C" void KERNEL_PASTE(name, KERNEL_SUFFIX)(const void* const* args,                      \
-                                                      const HostLaunch* launch,                     \
-                                                      u64 first_block, u64 end_block) {             \
-        const Params& params = *static_cast<const Params*>(args[0]);                                \
-        const i32 run = (i32)launch->block_dim[0] * (tile_width);                                   \
-        for (u64 block = first_block; block < end_block; block++) {                                 \
-            const u64 block_x = block % launch->grid_dim[0];                                        \
-            const u64 block_y = block / launch->grid_dim[0] % launch->grid_dim[1];                  \
-            const i32 left = (i32)block_x * run;                                                    \
-            const i32 limit = left + run < (width) ? left + run : (width);                          \
-            for (u32 thread_y = 0; thread_y < launch->block_dim[1]; thread_y++) {                   \
-                const i32 y = (i32)(block_y * launch->block_dim[1] + thread_y) * (tile_height);     \
-                for (i32 x = left; x < limit; x += KERNEL_HOST_WIDTH)                               \
-                    __VA_ARGS__(params, x, y, limit);                                               \
-            }                                                                                       \
-        }                                                                                           \
+#define KERNEL_TILE_ENTRY(name, Params, tile_width, tile_height, width, ...)                    \
+    extern "C" void KERNEL_PASTE(name, KERNEL_SUFFIX)(                                          \
+        const void* const* args, const HostLaunch* launch, u64 first_block, u64 end_block) {    \
+        const Params& params = *static_cast<const Params*>(args[0]);                            \
+        const i32 run = (i32)launch->block_dim[0] * (tile_width);                               \
+        for (u64 block = first_block; block < end_block; block++) {                             \
+            const u64 block_x = block % launch->grid_dim[0];                                    \
+            const u64 block_y = block / launch->grid_dim[0] % launch->grid_dim[1];              \
+            const i32 left = (i32)block_x * run;                                                \
+            const i32 limit = left + run < (width) ? left + run : (width);                      \
+            for (u32 thread_y = 0; thread_y < launch->block_dim[1]; thread_y++) {               \
+                const i32 y = (i32)(block_y * launch->block_dim[1] + thread_y) * (tile_height); \
+                for (i32 x = left; x < limit; x += KERNEL_HOST_WIDTH)                           \
+                    __VA_ARGS__(params, x, y, limit);                                           \
+            }                                                                                   \
+        }                                                                                       \
     }
 
 #endif

@@ -71,7 +71,7 @@ fn checked_rect(side: &'static str, rect: Option<Rect>, frame: &FrameDescription
     if !rect.fits(width, height) {
         return refuse("it is empty or leaves the frame");
     }
-    if frame.format.is_subsampled() && (rect.x % 2 != 0 || rect.y % 2 != 0) {
+    if frame.format.is_subsampled() && ((rect.x | rect.y) & 1) != 0 {
         return refuse("its origin is odd and chroma is subsampled");
     }
     Ok(rect)
@@ -207,7 +207,7 @@ const BLOCK_WIDTH: u32 = 128;
 
 /// The number of a conversion's entry point in [`crate::prebuilt::CONVERT`], and the shape of its
 /// launch.
-fn choose_kernel(plan: &Plan) -> (usize, LaunchConfig) {
+pub(crate) fn choose_kernel(plan: &Plan) -> (usize, LaunchConfig) {
     let unscaled = plan.is_unscaled();
     let info = plan.output.format.info();
     let family = match info.layout {

@@ -85,8 +85,8 @@ pub(crate) fn check_planes(
     format: PixelFormat,
     width: u32,
 ) -> Result<()> {
-    for plane in 0..format.info().planes.len() {
-        let PlaneView { ptr, stride } = planes[plane];
+    for (plane, view) in planes.iter().enumerate().take(format.info().planes.len()) {
+        let PlaneView { ptr, stride } = *view;
         let refuse = |why| Err(Error::InvalidPlane { side, plane, why });
         if ptr.0 == 0 {
             return refuse("there is none");

@@ -16,6 +16,8 @@
 pub mod colour;
 mod converter;
 mod description;
+#[cfg(test)]
+mod device_branch;
 mod error;
 mod format;
 mod frame;

@@ -1,6 +1,5 @@
 //! Caps of frames in device memory and in system memory.
 
-use gst::prelude::*;
 use gst_hip::CAPS_FEATURE_MEMORY_HIP;
 
 use super::error::Error;
@@ -58,13 +57,27 @@ pub(crate) fn to_hip(caps: &gst::CapsRef) -> gst::Caps {
     hip
 }
 
+/// The same frames in system memory.
+pub(crate) fn to_system(caps: &gst::CapsRef) -> gst::Caps {
+    let mut system = gst::Caps::new_empty();
+    for (structure, _) in structures(caps) {
+        system.make_mut().append_structure(structure.to_owned());
+    }
+    system.simplify();
+    system
+}
+
 /// The same frames in device memory, where nothing has to be done, else in system memory.
 pub(crate) fn to_hip_or_system(caps: &gst::CapsRef) -> gst::Caps {
     let mut both = to_hip(caps);
-    for (structure, _) in structures(caps) {
-        both.make_mut().append_structure(structure.to_owned());
-    }
-    both.simplify();
+    both.make_mut().append(to_system(caps));
+    both
+}
+
+/// The same frames in system memory, else in device memory, where nothing has to be done.
+pub(crate) fn to_system_or_hip(caps: &gst::CapsRef) -> gst::Caps {
+    let mut both = to_system(caps);
+    both.make_mut().append(to_hip(caps));
     both
 }
 
@@ -91,9 +104,6 @@ pub(crate) fn video_info(caps: &gst::CapsRef) -> Result<gst_video::VideoInfo, Er
     let Ok(info) = gst_video::VideoInfo::from_caps(caps) else {
         return refuse("the caps describe no video frame");
     };
-    if info.width() == 0 || info.height() == 0 {
-        return refuse("the caps describe an empty frame");
-    }
     if info.interlace_mode() == gst_video::VideoInterlaceMode::Fields {
         return refuse("two separate fields in a buffer are not supported");
     }
@@ -101,14 +111,6 @@ pub(crate) fn video_info(caps: &gst::CapsRef) -> Result<gst_video::VideoInfo, Er
         return refuse("several separate views in a buffer are not supported");
     }
     Ok(info)
-}
-
-/// Whether caps that a pad's template refuses are refused only because they lack a size: then
-/// they are let in, so that the element can say on the bus what is wrong with them.
-pub(crate) fn lacks_size(caps: &gst::CapsRef, template: &gst::CapsRef) -> bool {
-    let Some(structure) = caps.structure(0) else { return false };
-    let lacking = ["width", "height"].iter().any(|name| !structure.has_field(*name));
-    lacking && caps.is_fixed() && caps.can_intersect(template)
 }
 
 #[cfg(test)]
@@ -127,7 +129,10 @@ mod tests {
         assert_eq!(found("video/x-raw"), MemoryFeature::System);
         assert_eq!(found("video/x-raw(ANY)"), MemoryFeature::Other);
         assert_eq!(found("video/x-raw(memory:GLMemory)"), MemoryFeature::Other);
-        assert_eq!(found("video/x-raw(memory:HIPMemory,meta:X)"), MemoryFeature::Other);
+        assert_eq!(
+            found("video/x-raw(memory:HIPMemory,meta:X)"),
+            MemoryFeature::Other
+        );
     }
 
     #[test]
@@ -151,6 +156,7 @@ mod tests {
             why("video/x-raw,format=NV12,width=8,height=8,interlace-mode=fields")
                 .contains("separate fields")
         );
+        assert!(why("video/x-raw,format=NV12,width=0,height=8").contains("width=(int)0"));
         assert!(video_info(&caps("video/x-raw,format=NV12,width=8,height=8")).is_ok());
     }
 }

@@ -1,12 +1,11 @@
 //! The device of an element: the properties that choose it, and the device and stream in use.
 
-use std::sync::{LazyLock, Mutex};
+use std::sync::Mutex;
 
 use gst::glib;
 use gst::glib::prelude::*;
 use gst::prelude::*;
-use gst::subclass::prelude::*;
-use hip_core::{Device, DeviceSelector, Stream};
+use hip_core::{Device, DeviceSelector, Stream, Vendor};
 
 use super::error::Error;
 use super::vendor::VendorChoice;
@@ -22,7 +21,11 @@ struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { vendor: VendorChoice::Auto, device_id: -1, device: None }
+        Settings {
+            vendor: VendorChoice::Auto,
+            device_id: -1,
+            device: None,
+        }
     }
 }
 
@@ -43,8 +46,9 @@ impl Settings {
                 (Some(vendor), Some(ordinal)) => Ok(DeviceSelector::Ordinal(vendor, ordinal)),
             };
         };
-        let selector: DeviceSelector =
-            text.parse().map_err(|error| format!("property device: {error}"))?;
+        let selector: DeviceSelector = text
+            .parse()
+            .map_err(|error| format!("property device: {error}"))?;
         let named = match selector {
             DeviceSelector::Vendor(vendor) | DeviceSelector::Ordinal(vendor, _) => Some(vendor),
             _ => None,
@@ -56,8 +60,9 @@ impl Settings {
         };
         if contradiction || ordinal.is_some() {
             return Err(format!(
-                "property device ({text}) cannot be combined with vendor={:?} device-id={}",
-                self.vendor, self.device_id
+                "property device ({text}) cannot be combined with vendor={} device-id={}",
+                vendor.map_or("auto", Vendor::name),
+                self.device_id
             ));
         }
         Ok(match (vendor, selector) {
@@ -83,41 +88,40 @@ pub(crate) struct DeviceSlot {
     state: Mutex<State>,
 }
 
-static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(|| {
-    let default = Settings::default();
-    vec![
-        glib::ParamSpecEnum::builder_with_default("vendor", default.vendor)
-            .nick("Vendor")
-            .blurb("Whose device to use; never another's if one is named")
-            .mutable_ready()
-            .build(),
-        glib::ParamSpecInt::builder("device-id")
-            .nick("Device ID")
-            .blurb("Number of the device among its vendor's, or among all (-1: the best one)")
-            .minimum(-1)
-            .default_value(default.device_id)
-            .mutable_ready()
-            .build(),
-        glib::ParamSpecString::builder("device")
-            .nick("Device")
-            .blurb(
-                "The device by name: nvidia:1, amd, host, a number, a PCI address \
-                 (0000:3b:00.0), a UUID (GPU-...) or a render node (/dev/dri/renderD128)",
-            )
-            .mutable_ready()
-            .build(),
-        glib::ParamSpecString::builder("device-info")
-            .nick("Device info")
-            .blurb("The device in use, from PAUSED on, and why it is no GPU if one was expected")
-            .read_only()
-            .build(),
-    ]
-});
-
 impl DeviceSlot {
     /// The properties, to be listed among the element's own.
-    pub(crate) fn properties() -> impl Iterator<Item = glib::ParamSpec> {
-        PROPERTIES.iter().cloned()
+    /// Made anew each time, since a class owns its own.
+    pub(crate) fn properties() -> Vec<glib::ParamSpec> {
+        let default = Settings::default();
+        vec![
+            glib::ParamSpecEnum::builder_with_default("vendor", default.vendor)
+                .nick("Vendor")
+                .blurb("Whose device to use; never another's if one is named")
+                .mutable_ready()
+                .build(),
+            glib::ParamSpecInt::builder("device-id")
+                .nick("Device ID")
+                .blurb("Number of the device among its vendor's, or among all (-1: the best one)")
+                .minimum(-1)
+                .default_value(default.device_id)
+                .mutable_ready()
+                .build(),
+            glib::ParamSpecString::builder("device")
+                .nick("Device")
+                .blurb(
+                    "The device by name: nvidia:1, amd, host, a number, a PCI address \
+                 (0000:3b:00.0), a UUID (GPU-...) or a render node (/dev/dri/renderD128)",
+                )
+                .mutable_ready()
+                .build(),
+            glib::ParamSpecString::builder("device-info")
+                .nick("Device info")
+                .blurb(
+                    "The device in use, from PAUSED on, and why it is no GPU if one was expected",
+                )
+                .read_only()
+                .build(),
+        ]
     }
 
     /// Sets a property; `false` if it is none of these.
@@ -151,22 +155,38 @@ impl DeviceSlot {
     /// # Errors
     /// There is no such device: the text says what was looked for and where.
     pub(crate) fn open(&self, element: &gst::Element) -> Result<(), gst::ErrorMessage> {
-        let selector = lock(&self.settings).selector().map_err(
-            |text| gst::error_msg!(gst::ResourceError::Settings, ["{}", text]),
-        )?;
+        let selector = lock(&self.settings)
+            .selector()
+            .map_err(|text| gst::error_msg!(gst::ResourceError::Settings, ("{}", text)))?;
         let mut device = self.device();
         let opened = gst_hip::context::ensure_device(element, &selector, &mut device);
         let device = opened.map_err(|error| {
             gst::error_msg!(
                 gst::ResourceError::NotFound,
-                ["No usable device for \"{}\": {}", selector, error]
+                ("No usable device for \"{}\": {}", selector, error)
             )
         })?;
         let stream = Stream::new(&device).map_err(|error| {
-            gst::error_msg!(gst::LibraryError::Init, ["No stream on {}: {}", device.info(), error])
+            gst::error_msg!(
+                gst::LibraryError::Init,
+                ("No stream on {}: {}", device.info(), error)
+            )
         })?;
         gst::info!(CAT, obj = element, "using {}", describe(&device));
-        *lock(&self.state) = State { device: Some(device), stream: Some(stream) };
+        if let Some(reason) = device.fallback_reason()
+            && selector == DeviceSelector::Auto
+            && first_in_pipeline(element)
+        {
+            gst::element_warning!(
+                element,
+                gst::ResourceError::NotFound,
+                ("Running on the CPU ({}): {}", device.info(), reason)
+            );
+        }
+        *lock(&self.state) = State {
+            device: Some(device),
+            stream: Some(stream),
+        };
         element.notify("device-info");
         Ok(())
     }
@@ -188,12 +208,18 @@ impl DeviceSlot {
     /// The element was stopped.
     pub(crate) fn in_use(&self) -> Result<(Device, Stream), Error> {
         let state = lock(&self.state);
-        state.device.clone().zip(state.stream.clone()).ok_or(Error::Flushing)
+        state
+            .device
+            .clone()
+            .zip(state.stream.clone())
+            .ok_or(Error::Flushing)
     }
 
     /// Takes a device that the application or a neighbour offers, before one is in use.
     pub(crate) fn set_context(&self, element: &gst::Element, context: &gst::Context) {
-        let Ok(selector) = lock(&self.settings).selector() else { return };
+        let Ok(selector) = lock(&self.settings).selector() else {
+            return;
+        };
         let mut device = self.device();
         if device.is_none()
             && gst_hip::context::handle_set_context(element, context, &selector, &mut device)
@@ -212,6 +238,24 @@ impl DeviceSlot {
     }
 }
 
+/// Whether no other element of the pipeline has asked this before.
+fn first_in_pipeline(element: &gst::Element) -> bool {
+    static ASKED: Mutex<Vec<glib::WeakRef<gst::Object>>> = Mutex::new(Vec::new());
+    let mut root: gst::Object = element.clone().upcast();
+    while let Some(parent) = root.parent() {
+        root = parent;
+    }
+    let mut asked = lock(&ASKED);
+    asked.retain(|known| known.upgrade().is_some());
+    let first = !asked
+        .iter()
+        .any(|known| known.upgrade().as_ref() == Some(&root));
+    if first {
+        asked.push(root.downgrade());
+    }
+    first
+}
+
 /// The device, and why it is Host if a vendor's library was there.
 fn describe(device: &Device) -> String {
     match device.fallback_reason() {
@@ -224,8 +268,16 @@ fn describe(device: &Device) -> String {
 mod tests {
     use super::*;
 
-    fn selector(vendor: VendorChoice, device_id: i32, device: Option<&str>) -> Result<String, String> {
-        let settings = Settings { vendor, device_id, device: device.map(str::to_owned) };
+    fn selector(
+        vendor: VendorChoice,
+        device_id: i32,
+        device: Option<&str>,
+    ) -> Result<String, String> {
+        let settings = Settings {
+            vendor,
+            device_id,
+            device: device.map(str::to_owned),
+        };
         settings.selector().map(|selector| selector.to_string())
     }
 
@@ -255,7 +307,10 @@ mod tests {
             (Auto, -1, "voodoo"),
         ] {
             let text = selector(vendor, device_id, Some(device)).unwrap_err();
-            assert!(text.contains(device) && text.contains("property device"), "{text}");
+            assert!(
+                text.contains(device) && text.contains("property device"),
+                "{text}"
+            );
         }
     }
 }

@@ -1,12 +1,11 @@
 //! What every element does the same way with its pads and events.
 
 use gst::prelude::*;
-use gst_base::prelude::*;
 
 use gst_hip::MemoryKind;
 
 use super::CAT;
-use super::caps::{lacks_size, video_info};
+use super::caps::video_info;
 use super::device::DeviceSlot;
 use super::import::ImportSlot;
 use super::pool::{self, PoolLayout};
@@ -23,28 +22,24 @@ pub(crate) fn pad_templates(sink: &gst::Caps, src: &gst::Caps) -> Vec<gst::PadTe
     ]
 }
 
-/// Whether a pad lets caps in that its template refuses, because they only lack a size: then
-/// [`check_caps_event`] can say on the bus what is wrong with them.
-pub(crate) fn accepts_without_size(
-    element: &gst_base::BaseTransform,
-    direction: gst::PadDirection,
-    caps: &gst::Caps,
-) -> bool {
-    direction == gst::PadDirection::Sink
-        && lacks_size(caps, &element.sink_pad().pad_template_caps())
-}
-
 /// Looks at a caps event before it is acted on; `false`, and an error on the bus, if the caps
 /// describe no frame. Other events are fine.
 pub(crate) fn check_caps_event(element: &gst::Element, event: &gst::Event) -> bool {
-    let gst::EventView::Caps(event) = event.view() else { return true };
+    let gst::EventView::Caps(event) = event.view() else {
+        return true;
+    };
     match video_info(event.caps()) {
         Ok(_) => true,
         Err(error) => {
-            error.post(element);
+            let _ = error.post(element);
             false
         }
     }
+}
+
+/// Whether a meta is still true of a picture that was moved to other memory.
+pub(crate) fn outlives_memory(meta: &gst::MetaRef<'_, gst::Meta>) -> bool {
+    !meta.has_tag::<gst::meta::tags::Memory>()
 }
 
 /// Gives back the buffer, or a copy of it that the element's device can use.
@@ -57,7 +52,9 @@ pub(crate) fn localise(
     device: &DeviceSlot,
     buffer: gst::Buffer,
 ) -> Result<gst::Buffer, gst::FlowError> {
-    import.localise(element, device, buffer).map_err(|error| error.post(element))
+    import
+        .localise(element, device, buffer)
+        .map_err(|error| error.post(element))
 }
 
 /// Puts the pool for the element's output into its allocation query.
@@ -70,7 +67,9 @@ pub(crate) fn decide_pool(
     kind: MemoryKind,
     layout: PoolLayout,
 ) -> Result<(), gst::LoggableError> {
-    let device = device.device().ok_or_else(|| gst::loggable_error!(CAT, "no device"))?;
+    let device = device
+        .device()
+        .ok_or_else(|| gst::loggable_error!(CAT, "no device"))?;
     pool::decide(query, &device, kind, layout).map_err(|e| gst::loggable_error!(CAT, "{}", e))
 }
 
@@ -83,6 +82,8 @@ pub(crate) fn propose_pool(
     query: &mut gst::query::Allocation,
     kind: MemoryKind,
 ) -> Result<(), gst::LoggableError> {
-    let device = device.device().ok_or_else(|| gst::loggable_error!(CAT, "no device"))?;
+    let device = device
+        .device()
+        .ok_or_else(|| gst::loggable_error!(CAT, "no device"))?;
     pool::propose(query, &device, kind).map_err(|e| gst::loggable_error!(CAT, "{}", e))
 }

@@ -9,6 +9,9 @@ pub(crate) enum Error {
     /// A device call failed.
     #[error(transparent)]
     Device(#[from] hip_core::Error),
+    /// Device memory cannot be used.
+    #[error(transparent)]
+    Memory(#[from] gst_hip::Error),
     /// Device memory of a frame cannot be used.
     #[error(transparent)]
     Frame(#[from] gst_hip::FrameError),
@@ -37,24 +40,27 @@ impl Error {
         match self {
             Error::Flushing => return gst::FlowError::Flushing,
             Error::Input(text) => {
-                gst::element_error!(element, gst::StreamError::Format, ["{}", text]);
+                gst::element_error!(element, gst::StreamError::Format, ("{}", text));
             }
             Error::Device(error) => {
                 let kind = error.kind();
                 if kind == hip_core::ErrorKind::OutOfMemory {
-                    gst::element_error!(element, gst::ResourceError::NoSpaceLeft, ["{}", error]);
+                    gst::element_error!(element, gst::ResourceError::NoSpaceLeft, ("{}", error));
                 } else {
-                    gst::element_error!(element, gst::LibraryError::Failed, ["{}", error]);
+                    gst::element_error!(element, gst::LibraryError::Failed, ("{}", error));
                 }
             }
+            Error::Memory(error) => {
+                gst::element_error!(element, gst::LibraryError::Failed, ("{}", error));
+            }
             Error::Frame(error) => {
-                gst::element_error!(element, gst::StreamError::Failed, ["{}", error]);
+                gst::element_error!(element, gst::StreamError::Failed, ("{}", error));
             }
             Error::Convert(error) => {
-                gst::element_error!(element, gst::LibraryError::Failed, ["{}", error]);
+                gst::element_error!(element, gst::LibraryError::Failed, ("{}", error));
             }
             Error::Gst(text) => {
-                gst::element_error!(element, gst::StreamError::Failed, ["{}", text]);
+                gst::element_error!(element, gst::StreamError::Failed, ("{}", text));
             }
         }
         gst::FlowError::Error

@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use gst::prelude::*;
 use gst_hip::MemoryKind;
 use gst_video::VideoInfo;
 use hip_core::{Device, Stream};
 
-use super::caps::{MemoryFeature, memory_of};
+use super::caps::{MemoryFeature, memory_of, to_system};
 use super::device::DeviceSlot;
+use super::element::outlives_memory;
 use super::error::Error;
 use super::lock;
 use super::planes::{PlanePlace, PlaneShape, Planes, plane_places, plane_shapes};
@@ -29,13 +29,19 @@ impl Staging {
     /// # Errors
     /// The caps describe no frame.
     pub(crate) fn new(device: &Device, caps: &gst::Caps, info: &VideoInfo) -> Result<Self, Error> {
-        // The pool wants caps of system memory; it is only used here.
-        let mut system = gst::Caps::new_empty();
-        if let Some(structure) = caps.structure(0) {
-            system.make_mut().append_structure(structure.to_owned());
-        }
-        let pool = pool::new_pool(device, MemoryKind::Pinned, &system, info, PoolLayout::Device)?;
-        Ok(Staging { info: info.clone(), shapes: plane_shapes(info), pool: OwnPool(pool) })
+        let system = to_system(caps);
+        let pool = pool::new_pool(
+            device,
+            MemoryKind::Pinned,
+            &system,
+            info,
+            PoolLayout::Device,
+        )?;
+        Ok(Staging {
+            info: info.clone(),
+            shapes: plane_shapes(info),
+            pool: OwnPool(pool),
+        })
     }
 
     /// A pinned copy of a frame. The CPU waits only if all of the pool's buffers are still being
@@ -54,8 +60,10 @@ impl Staging {
             for (((from, to), shape), index) in from.iter().zip(&to).zip(&self.shapes).zip(0..) {
                 let target = to.range(shape).and_then(|range| map.get_mut(range));
                 let target = target.ok_or_else(unmapped)?;
-                with_plane(source, from, shape, |bytes| copy_rows(bytes, from, target, to, shape))
-                    .ok_or_else(|| Error::input(format!("plane {index} cannot be read")))?;
+                with_plane(source, from, shape, |bytes| {
+                    copy_rows(bytes, from, target, to, shape)
+                })
+                .ok_or_else(|| Error::input(format!("plane {index} cannot be read")))?;
             }
         }
         Ok(staged)
@@ -73,7 +81,7 @@ fn with_plane(
     let range = place.range(shape)?;
     match buffer.find_memory(range.clone()) {
         Some((memories, skip)) if memories.len() == 1 => {
-            let map = buffer.peek_memory(memories.start as usize).map_readable().ok()?;
+            let map = buffer.peek_memory(memories.start).map_readable().ok()?;
             read(map.get(skip..skip + range.len())?);
         }
         _ => {
@@ -98,7 +106,11 @@ fn copy_rows(
         return;
     }
     let start = |row: usize, place: &PlanePlace| {
-        let row = if place.stride < 0 { shape.rows - 1 - row } else { row };
+        let row = if place.stride < 0 {
+            shape.rows - 1 - row
+        } else {
+            row
+        };
         row * place.stride.unsigned_abs()
     };
     for row in 0..shape.rows {
@@ -123,19 +135,25 @@ impl Importer {
     pub(crate) fn new(device: &Device, caps: &gst::Caps, info: &VideoInfo) -> Result<Self, Error> {
         let staging = Staging::new(device, caps, info)?;
         let pool = pool::new_pool(device, MemoryKind::Device, caps, info, PoolLayout::Device)?;
-        Ok(Importer { staging, pool: OwnPool(pool) })
+        Ok(Importer {
+            staging,
+            pool: OwnPool(pool),
+        })
     }
 
     /// The same frame, with its times, flags and metas, in device memory of ours.
     ///
     /// # Errors
     /// The frame cannot be mapped or does not fit its caps, or a device call fails.
-    pub(crate) fn import(&self, stream: &Stream, source: &gst::BufferRef) -> Result<gst::Buffer, Error> {
+    pub(crate) fn import(
+        &self,
+        stream: &Stream,
+        source: &gst::BufferRef,
+    ) -> Result<gst::Buffer, Error> {
         let staged = self.staging.stage(source)?;
         let mut imported = pool::acquire(&self.pool.0)?;
         let target = imported.make_mut();
-        let Staging { info, shapes, .. } = &self.staging;
-        copy_frame(stream, &staged, target, info, shapes)?;
+        copy_frame(stream, &staged, target, &self.staging.info)?;
         let fields = gst::BufferCopyFlags::FLAGS | gst::BufferCopyFlags::TIMESTAMPS;
         source
             .copy_into(target, fields, ..)
@@ -185,7 +203,9 @@ impl ImportSlot {
         slot: &DeviceSlot,
         buffer: gst::Buffer,
     ) -> Result<gst::Buffer, Error> {
-        let Some((caps, info)) = lock(&self.0).caps.clone() else { return Ok(buffer) };
+        let Some((caps, info)) = lock(&self.0).caps.clone() else {
+            return Ok(buffer);
+        };
         let gap = buffer.flags().contains(gst::BufferFlags::GAP) && buffer.size() == 0;
         let (device, stream) = slot.in_use()?;
         if gap || is_ours(&buffer, &device, MemoryKind::Device) {
@@ -205,7 +225,10 @@ impl ImportSlot {
             gst::element_warning!(
                 element,
                 gst::ResourceError::Settings,
-                ["Frames come in memory that {} cannot use; each is copied by the CPU", device.info()]
+                (
+                    "Frames come in memory that {} cannot use; each is copied by the CPU",
+                    device.info()
+                )
             );
         }
         Ok(imported)
@@ -215,7 +238,7 @@ impl ImportSlot {
 /// Copies the metas that do not describe the memory.
 fn copy_metas(source: &gst::BufferRef, target: &mut gst::BufferRef) {
     source.foreach_meta(|meta| {
-        if !meta.has_tag::<gst::meta::tags::Memory>() {
+        if outlives_memory(&meta) {
             let copy = gst::meta::MetaTransformCopy::new(..);
             // A meta that cannot be copied says so itself and is left out.
             let _ = meta.transform(target, &copy);
@@ -230,7 +253,10 @@ mod tests {
 
     #[test]
     fn rows_move_between_strides_of_either_sign() {
-        let shape = PlaneShape { row_bytes: 2, rows: 3 };
+        let shape = PlaneShape {
+            row_bytes: 2,
+            rows: 3,
+        };
         let place = |stride| PlanePlace { offset: 0, stride };
         let source = [1, 2, 9, 3, 4, 9, 5, 6];
         let mut target = [0; 10];

@@ -15,11 +15,17 @@ use std::sync::LazyLock;
 
 /// The elements' debug category.
 pub(crate) static CAT: LazyLock<gst::DebugCategory> = LazyLock::new(|| {
-    gst::DebugCategory::new("hipelement", gst::DebugColorFlags::empty(), Some("HIP elements"))
+    gst::DebugCategory::new(
+        "hipelement",
+        gst::DebugColorFlags::empty(),
+        Some("HIP elements"),
+    )
 });
 
 /// Locks what a panic elsewhere may have poisoned: the values are replaced whole, so they are
 /// never half written.
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }

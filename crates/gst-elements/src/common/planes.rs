@@ -1,6 +1,5 @@
 //! Where the rows of a frame lie in a buffer's memories.
 
-use gst_video::prelude::*;
 use smallvec::SmallVec;
 
 use super::error::Error;
@@ -19,9 +18,17 @@ pub(crate) struct PlaneShape {
 
 /// The shapes of a frame's planes, from the format alone.
 pub(crate) fn plane_shapes(info: &gst_video::VideoInfo) -> Planes<PlaneShape> {
-    let mut shapes = Planes::from_elem(PlaneShape { row_bytes: 0, rows: 0 }, info.n_planes() as usize);
+    let mut shapes = Planes::from_elem(
+        PlaneShape {
+            row_bytes: 0,
+            rows: 0,
+        },
+        info.n_planes() as usize,
+    );
     for component in 0..info.n_components() as u8 {
-        let Some(shape) = shapes.get_mut(info.comp_plane(component) as usize) else { continue };
+        let Some(shape) = shapes.get_mut(info.comp_plane(component) as usize) else {
+            continue;
+        };
         // Interleaved components of one plane can differ in size (YUY2): the largest counts.
         let row = info.comp_width(component) as usize * info.comp_pstride(component) as usize;
         shape.row_bytes = shape.row_bytes.max(row);
@@ -42,7 +49,9 @@ impl PlanePlace {
     /// The bytes of the buffer that the plane's rows span, or `None` where they cannot exist.
     pub(crate) fn range(&self, shape: &PlaneShape) -> Option<std::ops::Range<usize>> {
         let last = isize::try_from(shape.rows.checked_sub(1)?).ok()?;
-        let other = self.offset.checked_add_signed(last.checked_mul(self.stride)?)?;
+        let other = self
+            .offset
+            .checked_add_signed(last.checked_mul(self.stride)?)?;
         let end = self.offset.max(other).checked_add(shape.row_bytes)?;
         Some(self.offset.min(other)..end)
     }
@@ -79,7 +88,8 @@ pub(crate) fn plane_places(
         match place.range(shape) {
             Some(range) if range.end <= buffer.size() => {}
             range => {
-                let needed = range.map_or("more than can be addressed".into(), |r| r.end.to_string());
+                let needed =
+                    range.map_or("more than can be addressed".into(), |r| r.end.to_string());
                 return Err(Error::input(format!(
                     "the buffer has {} bytes, too few for {} {}x{}: plane {index} needs {needed}",
                     buffer.size(),
@@ -94,7 +104,10 @@ pub(crate) fn plane_places(
 }
 
 fn zip_places(offsets: &[usize], strides: &[i32]) -> Planes<PlanePlace> {
-    let place = |(&offset, &stride)| PlanePlace { offset, stride: stride as isize };
+    let place = |(&offset, &stride)| PlanePlace {
+        offset,
+        stride: stride as isize,
+    };
     offsets.iter().zip(strides).map(place).collect()
 }
 
@@ -124,7 +137,9 @@ mod tests {
 
     fn info(format: &str, width: u32, height: u32) -> gst_video::VideoInfo {
         gst::init().unwrap();
-        gst_video::VideoInfo::builder(format.parse().unwrap(), width, height).build().unwrap()
+        gst_video::VideoInfo::builder(format.parse().unwrap(), width, height)
+            .build()
+            .unwrap()
     }
 
     #[test]
@@ -149,10 +164,34 @@ mod tests {
 
     #[test]
     fn ranges_of_both_directions() {
-        let shape = PlaneShape { row_bytes: 5, rows: 3 };
-        assert_eq!(PlanePlace { offset: 4, stride: 8 }.range(&shape), Some(4..25));
-        assert_eq!(PlanePlace { offset: 16, stride: -8 }.range(&shape), Some(0..21));
-        assert_eq!(PlanePlace { offset: 15, stride: -8 }.range(&shape), None);
+        let shape = PlaneShape {
+            row_bytes: 5,
+            rows: 3,
+        };
+        assert_eq!(
+            PlanePlace {
+                offset: 4,
+                stride: 8
+            }
+            .range(&shape),
+            Some(4..25)
+        );
+        assert_eq!(
+            PlanePlace {
+                offset: 16,
+                stride: -8
+            }
+            .range(&shape),
+            Some(0..21)
+        );
+        assert_eq!(
+            PlanePlace {
+                offset: 15,
+                stride: -8
+            }
+            .range(&shape),
+            None
+        );
     }
 
     #[test]
@@ -161,7 +200,9 @@ mod tests {
         let shapes = plane_shapes(&info);
         let place = |size| {
             let buffer = gst::Buffer::with_size(size).unwrap();
-            plane_places(&buffer, &info, &shapes).map(|_| ()).map_err(|e| e.to_string())
+            plane_places(&buffer, &info, &shapes)
+                .map(|_| ())
+                .map_err(|e| e.to_string())
         };
         assert!(place(0).unwrap_err().contains("0 bytes"));
         assert!(place(383).unwrap_err().contains("plane 1 needs 384"));
@@ -185,11 +226,21 @@ mod tests {
                 &[stride],
             )
             .unwrap();
-            plane_places(&buffer, &info, &shapes).map(|_| ()).map_err(|e| e.to_string())
+            plane_places(&buffer, &info, &shapes)
+                .map(|_| ())
+                .map_err(|e| e.to_string())
         };
         assert_eq!(place("RGBA", 0, 64), Ok(()));
-        assert!(place("RGBA", 4, 64).unwrap_err().contains("plane 0 needs 260"));
+        assert!(
+            place("RGBA", 4, 64)
+                .unwrap_err()
+                .contains("plane 0 needs 260")
+        );
         assert!(place("RGBA", 0, 60).unwrap_err().contains("stride of 60"));
-        assert!(place("BGRA", 0, 64).unwrap_err().contains("video meta says BGRA"));
+        assert!(
+            place("BGRA", 0, 64)
+                .unwrap_err()
+                .contains("video meta says BGRA")
+        );
     }
 }

@@ -55,7 +55,9 @@ fn configure(
 
 /// What a pool's configuration says: bytes of a buffer, least and most buffers.
 fn params(pool: &HipBufferPool) -> (u32, u32, u32) {
-    pool.config().params().map_or((0, 0, 0), |(_, size, min, max)| (size, min, max))
+    pool.config()
+        .params()
+        .map_or((0, 0, 0), |(_, size, min, max)| (size, min, max))
 }
 
 /// Puts the pool for our output into the answered allocation query: the peer's if it is one of
@@ -72,7 +74,7 @@ pub(crate) fn decide(
     let (caps, info) = caps_of(query)?;
     let offered = query.allocation_pools().find_map(|(pool, size, min, max)| {
         let pool = pool?.downcast::<HipBufferPool>().ok()?;
-        let fits = pool.device() == *device && pool.kind() == kind && !pool.is_active();
+        let fits = pool.device() == device && pool.kind() == kind && !pool.is_active();
         (fits && (max == 0 || max >= MIN_BUFFERS)).then_some((pool, size, min, max))
     });
     let taken = offered.and_then(|(pool, size, min, max)| {
@@ -105,7 +107,10 @@ pub(crate) fn propose(
     let (caps, info) = caps_of(query)?;
     let (_, need_pool) = query.get_owned();
     // Who brings a pool of its own still wants to know that layouts other than the default do.
-    if query.find_allocation_meta::<gst_video::VideoMeta>().is_none() {
+    if query
+        .find_allocation_meta::<gst_video::VideoMeta>()
+        .is_none()
+    {
         query.add_allocation_meta::<gst_video::VideoMeta>(None);
     }
     if need_pool {

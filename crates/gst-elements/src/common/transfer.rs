@@ -1,21 +1,10 @@
 //! Copies of frames between pinned and device memory, on a stream.
 
-use gst_hip::{DeviceAccess, HipMemoryRef, MemoryKind};
+use gst_hip::{DeviceFrame, HipMemoryRef, MemoryKind, PlaneRef};
 use gst_video::VideoInfo;
 use hip_core::{Copy2D, Device, PlaneEnd, Stream};
-use smallvec::SmallVec;
 
 use super::error::Error;
-use super::planes::{PlaneShape, Planes, plane_places};
-
-/// Which way a copy goes over a buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// It is read.
-    Source,
-    /// All of its samples are written.
-    Destination,
-}
 
 /// Whether every memory of `buffer` is ours, of this kind, on this device.
 pub(crate) fn is_ours(buffer: &gst::BufferRef, device: &Device, kind: MemoryKind) -> bool {
@@ -35,48 +24,75 @@ pub(crate) fn is_ours(buffer: &gst::BufferRef, device: &Device, kind: MemoryKind
 pub(crate) fn copy_frame(
     stream: &Stream,
     source: &gst::BufferRef,
-    destination: &gst::BufferRef,
+    destination: &mut gst::BufferRef,
     info: &VideoInfo,
-    shapes: &[PlaneShape],
 ) -> Result<(), Error> {
-    let from = FrameAccess::new(stream, source, Role::Source, info, shapes)?;
-    let to = FrameAccess::new(stream, destination, Role::Destination, info, shapes)?;
-    match from.span_shared_with(&to, shapes) {
-        Some(len) => copy_span(stream, from.planes[0].end, to.planes[0].end, len)?,
+    let one_memory_each = source.n_memory() == 1 && destination.n_memory() == 1;
+    let from = DeviceFrame::read_for_copy(source, info, stream)?;
+    let to = DeviceFrame::write_for_copy(destination, info, stream)?;
+    match shared_span(from.planes(), to.planes()).filter(|_| one_memory_each) {
+        Some(len) => copy_span(stream, &from.planes()[0], &to.planes()[0], len)?,
         None => {
-            for ((from, to), shape) in from.planes.iter().zip(&to.planes).zip(shapes) {
+            for (from, to) in from.planes().iter().zip(to.planes()) {
                 let copy = Copy2D {
-                    dst: to.end,
+                    dst: to.end(),
                     dst_stride: to.stride,
-                    src: from.end,
+                    src: from.end(),
                     src_stride: from.stride,
-                    width_bytes: shape.row_bytes,
-                    height: shape.rows,
+                    width_bytes: from.row_bytes,
+                    height: from.height as usize,
                 };
-                // SAFETY: `FrameAccess::new` checked that every row of both planes lies inside its
-                // memory, and the accesses that it holds keep the memories alive and ordered until
-                // the event that `finish` stores.
+                // SAFETY: `DeviceFrame` checked that every row of both planes lies inside its
+                // memory, keeps the memories alive, and orders other accesses behind the event
+                // that `finish` stores.
                 unsafe { stream.copy_2d_raw(&copy) }?;
             }
         }
     }
     let event = stream.record()?;
     from.finish(&event)?;
-    to.finish(&event)
+    to.finish(&event)?;
+    Ok(())
 }
 
-fn copy_span(stream: &Stream, from: PlaneEnd, to: PlaneEnd, len: usize) -> Result<(), Error> {
-    match (from, to) {
-        // SAFETY: as in `copy_frame`; the span lies inside both memories.
-        (PlaneEnd::Host(from), PlaneEnd::Device(to)) => unsafe {
-            stream.copy_htod_raw(to, from, len)
-        }?,
-        // SAFETY: as above.
-        (PlaneEnd::Device(from), PlaneEnd::Host(to)) => unsafe {
-            stream.copy_dtoh_raw(to, from, len)
-        }?,
+/// The bytes from the first plane's start to the last one's end, if both frames are laid out
+/// alike, so that one copy of them all, padding included, is a copy of the frame.
+fn shared_span(from: &[PlaneRef], to: &[PlaneRef]) -> Option<usize> {
+    let (from_start, to_start) = (from.first()?.ptr.0, to.first()?.ptr.0);
+    let mut span = 0;
+    for (from, to) in from.iter().zip(to) {
+        let offset = from.ptr.0.checked_sub(from_start)?;
+        if to.ptr.0.checked_sub(to_start)? != offset || from.stride != to.stride {
+            return None;
+        }
+        let rows = from.stride * (from.height as usize).saturating_sub(1) + from.row_bytes;
+        span = span.max(offset as usize + rows);
+    }
+    Some(span)
+}
+
+fn copy_span(stream: &Stream, from: &PlaneRef, to: &PlaneRef, len: usize) -> Result<(), Error> {
+    // All three: as in `copy_frame`; both frames are one memory each, in which the
+    // span lies, since its last plane's end does.
+    match (from.end(), to.end()) {
+        (PlaneEnd::Host(from), PlaneEnd::Device(to)) => {
+            // SAFETY: as above.
+            unsafe { stream.copy_htod_raw(to, from, len) }?;
+        }
+        (PlaneEnd::Device(from), PlaneEnd::Host(to)) => {
+            // SAFETY: as above.
+            unsafe { stream.copy_dtoh_raw(to, from, len) }?;
+        }
         (src, dst) => {
-            let row = Copy2D { dst, dst_stride: len, src, src_stride: len, width_bytes: len, height: 1 };
+            let (dst_stride, src_stride) = (len, len);
+            let row = Copy2D {
+                dst,
+                dst_stride,
+                src,
+                src_stride,
+                width_bytes: len,
+                height: 1,
+            };
             // SAFETY: as above.
             unsafe { stream.copy_2d_raw(&row) }?;
         }
@@ -84,111 +100,35 @@ fn copy_span(stream: &Stream, from: PlaneEnd, to: PlaneEnd, len: usize) -> Resul
     Ok(())
 }
 
-/// A plane as the device or the DMA engine sees it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Plane {
-    /// Its first sample.
-    pub(crate) end: PlaneEnd,
-    /// Bytes from row to row.
-    pub(crate) stride: usize,
-    /// Bytes from the start of its memory.
-    offset: usize,
-    /// Index of its memory in the buffer.
-    memory: usize,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hip_core::DevicePtr;
 
-/// A buffer's memories, opened for work on a stream.
-#[derive(Debug)]
-pub(crate) struct FrameAccess {
-    accesses: SmallVec<[DeviceAccess; 4]>,
-    planes: Planes<Plane>,
-}
-
-impl FrameAccess {
-    /// Opens a frame in our memory, of either kind; every plane is checked to lie inside its
-    /// memory.
-    ///
-    /// # Errors
-    /// A memory is not ours, of another device, too small, or mapped by the CPU.
-    pub(crate) fn new(
-        stream: &Stream,
-        buffer: &gst::BufferRef,
-        role: Role,
-        info: &VideoInfo,
-        shapes: &[PlaneShape],
-    ) -> Result<FrameAccess, Error> {
-        let places = plane_places(buffer, info, shapes)?;
-        let mut accesses: SmallVec<[DeviceAccess; 4]> = SmallVec::new();
-        for memory in buffer.iter_memories() {
-            let memory = HipMemoryRef::from_memory(memory)
-                .ok_or_else(|| Error::input("the buffer holds memory that is not HIP memory"))?;
-            let access = match role {
-                Role::Source => memory.begin_read(stream)?,
-                Role::Destination => memory.begin_overwrite(stream)?,
-            };
-            accesses.push(access);
+    fn plane(ptr: u64, stride: usize) -> PlaneRef {
+        let (width, height, row_bytes) = (3, 2, 3);
+        let ptr = DevicePtr(ptr);
+        PlaneRef {
+            ptr,
+            stride,
+            width,
+            height,
+            row_bytes,
+            kind: MemoryKind::Device,
         }
-        let mut planes = Planes::new();
-        for (index, (place, shape)) in places.iter().zip(shapes).enumerate() {
-            let range = place.range(shape).unwrap_or(0..usize::MAX);
-            let len = range.len();
-            let (memory, offset) = match buffer.find_memory(range) {
-                Some((memories, offset)) if memories.len() == 1 => (memories.start, offset),
-                _ => {
-                    return Err(Error::input(format!("plane {index} spans several memories")));
-                }
-            };
-            let Ok(stride) = usize::try_from(place.stride) else {
-                return Err(Error::input(format!(
-                    "plane {index} of device memory has a stride of {} bytes",
-                    place.stride
-                )));
-            };
-            if offset + len > accesses[memory].len() {
-                return Err(Error::input(format!("plane {index} leaves its memory")));
-            }
-            let end = match accesses[memory].end() {
-                PlaneEnd::Device(base) => PlaneEnd::Device(base.offset(offset)),
-                PlaneEnd::Host(base) => PlaneEnd::Host(base.wrapping_add(offset)),
-            };
-            planes.push(Plane { end, stride, offset, memory });
-        }
-        Ok(FrameAccess { accesses, planes })
     }
 
-    /// The bytes from the first plane's start to the last one's end, if both ends have one memory
-    /// and the same layout, so that one copy of them all, padding included, is a copy of the frame.
-    fn span_shared_with(&self, other: &FrameAccess, shapes: &[PlaneShape]) -> Option<usize> {
-        let one_memory = self.accesses.len() == 1 && other.accesses.len() == 1;
-        let (first, other_first) = (self.planes.first()?, other.planes.first()?);
-        let alike = self.planes.iter().zip(&other.planes).all(|(a, b)| {
-            a.stride == b.stride
-                && a.offset.checked_sub(first.offset) == b.offset.checked_sub(other_first.offset)
-                && a.offset >= first.offset
-        });
-        if !one_memory || !alike {
-            return None;
-        }
-        let end = |(plane, shape): (&Plane, &PlaneShape)| {
-            plane.offset + plane.stride * (shape.rows - 1) + shape.row_bytes
-        };
-        let end = self.planes.iter().zip(shapes).map(end).max()?;
-        Some(end - first.offset)
-    }
-
-    /// The planes, as many as the format has.
-    pub(crate) fn planes(&self) -> &[Plane] {
-        &self.planes
-    }
-
-    /// All work on the frame is enqueued, and `event` was recorded behind it.
-    ///
-    /// # Errors
-    /// The event is of another stream.
-    pub(crate) fn finish(self, event: &hip_core::Event) -> Result<(), Error> {
-        for access in self.accesses {
-            access.finish(event)?;
-        }
-        Ok(())
+    #[test]
+    fn layouts_that_are_alike_are_one_span() {
+        let from = [plane(1000, 8), plane(1256, 16)];
+        assert_eq!(
+            shared_span(&from, &[plane(5000, 8), plane(5256, 16)]),
+            Some(256 + 19)
+        );
+        assert_eq!(shared_span(&from, &[plane(5000, 8), plane(5256, 12)]), None);
+        assert_eq!(shared_span(&from, &[plane(5000, 8), plane(5260, 16)]), None);
+        // Planes in another order.
+        let back = [plane(1256, 8), plane(1000, 16)];
+        assert_eq!(shared_span(&back, &[plane(5256, 8), plane(5000, 16)]), None);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn transform_caps(caps: &gst::CapsRef) -> gst::Caps {
         append_hip(target, structure.to_owned());
         let progressive = "progressive".to_value();
         let mode = structure.value("interlace-mode").ok();
-        if mode.is_none_or(|mode| mode.can_intersect(&progressive)) {
+        if mode.is_none_or(|mode| mode.intersect(&progressive).is_some()) {
             append_hip(target, converted(structure));
         }
     }
@@ -51,7 +51,9 @@ mod tests {
 
     fn hip(fields: &str) -> gst::Caps {
         gst::init().unwrap();
-        format!("video/x-raw(memory:HIPMemory),{fields}").parse().unwrap()
+        format!("video/x-raw(memory:HIPMemory),{fields}")
+            .parse()
+            .unwrap()
     }
 
     #[test]
@@ -76,7 +78,9 @@ mod tests {
         assert_eq!(transform_caps(&from), from);
         let either = hip("format=NV12,width=64,height=32,interlace-mode={progressive,mixed}");
         let to = transform_caps(&either);
-        assert!(to.can_intersect(&hip("format=RGB,width=1,height=1,interlace-mode=progressive")));
+        assert!(to.can_intersect(&hip(
+            "format=RGB,width=1,height=1,interlace-mode=progressive"
+        )));
         assert!(!to.can_intersect(&hip("format=RGB,width=1,height=1,interlace-mode=mixed")));
         assert!(to.can_intersect(&hip("format=NV12,width=64,height=32,interlace-mode=mixed")));
     }

@@ -1,6 +1,6 @@
-use gst_hip::MemoryKind;
-use gst_video::{VideoInfo, prelude::*};
-use hip_core::{Device, PlaneEnd, Stream};
+use gst_hip::{DeviceFrame, PlaneRef};
+use gst_video::VideoInfo;
+use hip_core::{Device, Stream};
 use hip_video::{
     Converter, ConverterConfig, Display, FrameDescription, FrameView, FrameViewMut, PlaneView,
     letterbox,
@@ -8,8 +8,7 @@ use hip_video::{
 
 use super::MethodChoice;
 use crate::common::error::Error;
-use crate::common::planes::{PlaneShape, Planes, plane_shapes};
-use crate::common::transfer::{FrameAccess, Role};
+use crate::common::planes::Planes;
 
 /// What the user can change while frames flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +19,10 @@ pub(super) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { add_borders: true, method: MethodChoice::default() }
+        Options {
+            add_borders: true,
+            method: MethodChoice::default(),
+        }
     }
 }
 
@@ -29,19 +31,18 @@ impl Default for Options {
 pub(super) struct Frames {
     pub(super) input: VideoInfo,
     pub(super) output: VideoInfo,
-    input_shapes: Planes<PlaneShape>,
-    output_shapes: Planes<PlaneShape>,
 }
 
 impl Frames {
     /// # Errors
     /// Interlaced frames would have to change.
     pub(super) fn new(input: VideoInfo, output: VideoInfo) -> Result<Frames, Error> {
-        let (input_shapes, output_shapes) = (plane_shapes(&input), plane_shapes(&output));
-        let frames = Frames { input, output, input_shapes, output_shapes };
+        let frames = Frames { input, output };
         let interlaced = frames.input.is_interlaced() || frames.output.is_interlaced();
         if interlaced && !frames.are_the_same() {
-            return Err(Error::input("interlaced frames can only pass through unchanged"));
+            return Err(Error::input(
+                "interlaced frames can only pass through unchanged",
+            ));
         }
         Ok(frames)
     }
@@ -87,31 +88,30 @@ impl Frames {
         converter: &Converter,
         stream: &Stream,
         input: &gst::BufferRef,
-        output: &gst::BufferRef,
+        output: &mut gst::BufferRef,
     ) -> Result<(), Error> {
-        let from =
-            FrameAccess::new(stream, input, Role::Source, &self.input, &self.input_shapes)?;
-        let to =
-            FrameAccess::new(stream, output, Role::Destination, &self.output, &self.output_shapes)?;
-        let (source, destination) = (views(&from)?, views(&to)?);
-        // SAFETY: the accesses checked that every row lies inside its memory, keep the memories
-        // alive and order them on this stream until the event that `finish` stores.
-        let source = unsafe { FrameView::new(&source) };
-        // SAFETY: as above; the output comes from a pool, so it is another memory than the input.
-        let destination = unsafe { FrameViewMut::new(&destination) };
+        let from = DeviceFrame::read(input, &self.input, stream)?;
+        let to = DeviceFrame::overwrite(output, &self.output, stream)?;
+        // SAFETY: `DeviceFrame` checked that every row lies inside its memory, keeps the memories
+        // alive, and orders other accesses behind the event that `finish` stores.
+        let source = unsafe { FrameView::new(&views(from.planes())) };
+        // SAFETY: as above; the output is a writable buffer, so it is another than the input.
+        let destination = unsafe { FrameViewMut::new(&views(to.planes())) };
         converter.convert(stream, &source, &destination)?;
         let event = stream.record()?;
         from.finish(&event)?;
-        to.finish(&event)
+        to.finish(&event)?;
+        Ok(())
     }
 }
 
-fn views(frame: &FrameAccess) -> Result<Planes<PlaneView>, Error> {
-    let view = |plane: &crate::common::transfer::Plane| match plane.end {
-        PlaneEnd::Device(ptr) => Ok(PlaneView { ptr, stride: plane.stride as i32 }),
-        PlaneEnd::Host(_) => Err(Error::input("the frame is in pinned memory, not on the device")),
+fn views(planes: &[PlaneRef]) -> Planes<PlaneView> {
+    // Strides come from GStreamer, which keeps them in an `i32`.
+    let view = |plane: &PlaneRef| PlaneView {
+        ptr: plane.ptr,
+        stride: plane.stride as i32,
     };
-    frame.planes().iter().map(view).collect()
+    planes.iter().map(view).collect()
 }
 
 fn display(info: &VideoInfo) -> Display {

@@ -19,7 +19,10 @@ pub(super) fn fixate(
         return others;
     };
     let features = others.features(index).map(|features| features.to_owned());
-    let Some(mut other) = others.structure(index).map(|structure| structure.to_owned()) else {
+    let Some(mut other) = others
+        .structure(index)
+        .map(|structure| structure.to_owned())
+    else {
         return others;
     };
     other.set("format", format.to_str());
@@ -51,8 +54,12 @@ fn formats(structure: &gst::StructureRef) -> Vec<VideoFormat> {
     if let Ok(name) = structure.get::<&str>("format") {
         return known(name).into_iter().collect();
     }
-    let Ok(list) = structure.get::<gst::ListRef>("format") else { return Vec::new() };
-    list.iter().filter_map(|value| known(value.get::<&str>().ok()?)).collect()
+    let Ok(list) = structure.get::<gst::ListRef>("format") else {
+        return Vec::new();
+    };
+    list.iter()
+        .filter_map(|value| known(value.get::<&str>().ok()?))
+        .collect()
 }
 
 /// What going from one format to another costs: 0 for the same, most for what the eye sees first.
@@ -61,7 +68,10 @@ fn loss(from: VideoFormat, to: VideoFormat) -> u32 {
     if from == to {
         return 0;
     }
-    let (from, to) = (VideoFormatInfo::from_format(from), VideoFormatInfo::from_format(to));
+    let (from, to) = (
+        VideoFormatInfo::from_format(from),
+        VideoFormatInfo::from_format(to),
+    );
     let depth = |info: &VideoFormatInfo| info.depth().iter().copied().max().unwrap_or(0);
     // Luma pixels to a chroma sample, as powers of two.
     let subsampling = |info: &VideoFormatInfo| match info.is_yuv() {
@@ -77,7 +87,11 @@ fn loss(from: VideoFormat, to: VideoFormat) -> u32 {
         (2, subsampling(&to) < subsampling(&from)),
         (1, true),
     ];
-    costs.iter().filter(|(_, applies)| *applies).map(|(cost, _)| cost).sum()
+    costs
+        .iter()
+        .filter(|(_, applies)| *applies)
+        .map(|(cost, _)| cost)
+        .sum()
 }
 
 /// A positive fraction that does not overflow for any size and aspect ratio of caps.
@@ -87,7 +101,11 @@ struct Ratio(i128, i128);
 impl Ratio {
     fn of(fraction: gst::Fraction) -> Ratio {
         let (numer, denom) = (fraction.numer(), fraction.denom());
-        if numer > 0 && denom > 0 { Ratio(numer.into(), denom.into()) } else { Ratio(1, 1) }
+        if numer > 0 && denom > 0 {
+            Ratio(numer.into(), denom.into())
+        } else {
+            Ratio(1, 1)
+        }
     }
 
     fn times(self, other: Ratio) -> Ratio {
@@ -139,12 +157,16 @@ fn fixate_size(direction: gst::PadDirection, info: &VideoInfo, other: &mut gst::
         }
     }
     let (width, height) = (info.width() as i32, info.height() as i32);
-    let shape = Ratio::from(width).over(height.into()).times(Ratio::of(info.par()));
+    let shape = Ratio::from(width)
+        .over(height.into())
+        .times(Ratio::of(info.par()));
     let fixed = |other: &gst::StructureRef, name| other.get::<i32>(name).ok();
     // The ratio that pixels get unless the sizes force another.
     let mut preferred = other.to_owned();
     preferred.fixate_field_nearest_fraction(PAR, info.par());
-    let par = preferred.get::<gst::Fraction>(PAR).map_or(Ratio(1, 1), Ratio::of);
+    let par = preferred
+        .get::<gst::Fraction>(PAR)
+        .map_or(Ratio(1, 1), Ratio::of);
     let height_for = |width: i32| Ratio::from(width).times(par).over(shape).pixels();
     let width_for = |height: i32| shape.times(height.into()).over(par).pixels();
 
@@ -171,7 +193,9 @@ fn fixate_size(direction: gst::PadDirection, info: &VideoInfo, other: &mut gst::
     let fits = near(height, height_for(width)) || near(width, width_for(height));
     let wanted = match fits {
         true => par.fraction(),
-        false => shape.over(Ratio::from(width).over(height.into())).fraction(),
+        false => shape
+            .over(Ratio::from(width).over(height.into()))
+            .fraction(),
     };
     other.fixate_field_nearest_fraction(PAR, wanted);
 }
@@ -198,12 +222,16 @@ fn fixate_colour(
     if to.is_yuv() != info.is_yuv() {
         return;
     }
-    let given = caps.structure(0).and_then(|s| s.get::<String>("colorimetry").ok());
+    let given = caps
+        .structure(0)
+        .and_then(|s| s.get::<String>("colorimetry").ok());
     let colorimetry = given.unwrap_or_else(|| info.colorimetry().to_string());
     keep(other, "colorimetry", &colorimetry);
     let subsampled = |format: &VideoFormatInfo| format.w_sub()[1] > 0 || format.h_sub()[1] > 0;
     if to.is_yuv() && subsampled(&to) && subsampled(&info.format_info()) {
-        let site = caps.structure(0).and_then(|s| s.get::<String>("chroma-site").ok());
+        let site = caps
+            .structure(0)
+            .and_then(|s| s.get::<String>("chroma-site").ok());
         let site = site.or_else(|| {
             let site = info.chroma_site();
             (!site.is_empty()).then(|| site.to_str().to_string())
@@ -217,7 +245,9 @@ fn fixate_colour(
 /// Sets a field to `text` if it is free or has `text` among its values.
 fn keep(structure: &mut gst::StructureRef, name: &str, text: &str) {
     let value = text.to_value();
-    let allowed = structure.value(name).map_or(true, |present| present.can_intersect(&value));
+    let allowed = structure
+        .value(name)
+        .map_or(true, |present| present.intersect(&value).is_some());
     if allowed {
         structure.set(name, text);
     }
@@ -233,17 +263,26 @@ mod tests {
     fn check(caps: &str, others: &str, names: &[&str], expected: &[&str]) {
         gst::init().unwrap();
         let hip = |text: &str| -> gst::Caps {
-            format!("video/x-raw(memory:HIPMemory),{text}").parse().unwrap()
+            format!("video/x-raw(memory:HIPMemory),{text}")
+                .parse()
+                .unwrap()
         };
         let fixed = fixate(SINK, &hip(caps), hip(others));
         assert!(fixed.is_fixed(), "{fixed}");
-        assert!(fixed.is_subset(&hip(others)), "{fixed} is not one of {others}");
+        assert!(
+            fixed.is_subset(&hip(others)),
+            "{fixed} is not one of {others}"
+        );
         let structure = fixed.structure(0).unwrap();
         let text = |name: &&str| {
             let value = structure.value(*name).unwrap();
             value.serialize().unwrap().to_string()
         };
-        assert_eq!(names.iter().map(text).collect::<Vec<_>>(), expected, "{caps} to {others}");
+        assert_eq!(
+            names.iter().map(text).collect::<Vec<_>>(),
+            expected,
+            "{caps} to {others}"
+        );
     }
 
     const ANY: &str = "width=[1,2147483647],height=[1,2147483647]";
@@ -261,7 +300,12 @@ mod tests {
             ("RGB", "{I420,P010_10LE}", "I420"),
         ] {
             let caps = format!("format={from},width=64,height=32");
-            check(&caps, &format!("format={to},{ANY}"), &["format"], &[expected]);
+            check(
+                &caps,
+                &format!("format={to},{ANY}"),
+                &["format"],
+                &[expected],
+            );
         }
     }
 
@@ -272,19 +316,68 @@ mod tests {
         let square = "pixel-aspect-ratio=1/1";
         for (from, to, expected) in [
             ("1920,height=1080", ANY.to_owned(), ["1920", "1080", "1/1"]),
-            ("1920,height=1080", format!("{ANY},{free}"), ["1920", "1080", "1/1"]),
-            ("1920,height=1080", "width=640,height=[1,9999]".into(), ["640", "360", "1/1"]),
-            ("1920,height=1080", "width=[1,9999],height=720".into(), ["1280", "720", "1/1"]),
-            ("1920,height=1080", "width=[1,1280],height=[1,9999]".into(), ["1280", "720", "1/1"]),
-            ("1920,height=1080", "width=[1,9999],height=[1,720]".into(), ["1280", "720", "1/1"]),
-            ("1920,height=1080", format!("width=640,height=640,{free}"), ["640", "640", "16/9"]),
-            ("1920,height=1080", format!("width=640,height=640,{square}"), ["640", "640", "1/1"]),
-            ("720,height=576,pixel-aspect-ratio=16/15", format!("{ANY},{square}"), ["768", "576", "1/1"]),
-            ("720,height=576,pixel-aspect-ratio=16/15", ANY.into(), ["720", "576", "16/15"]),
-            ("1,height=1", "width=[1,9],height=3".into(), ["3", "3", "1/1"]),
-            ("1921,height=1081", "width=101,height=[1,9999]".into(), ["101", "57", "1/1"]),
+            (
+                "1920,height=1080",
+                format!("{ANY},{free}"),
+                ["1920", "1080", "1/1"],
+            ),
+            (
+                "1920,height=1080",
+                "width=640,height=[1,9999]".into(),
+                ["640", "360", "1/1"],
+            ),
+            (
+                "1920,height=1080",
+                "width=[1,9999],height=720".into(),
+                ["1280", "720", "1/1"],
+            ),
+            (
+                "1920,height=1080",
+                "width=[1,1280],height=[1,9999]".into(),
+                ["1280", "720", "1/1"],
+            ),
+            (
+                "1920,height=1080",
+                "width=[1,9999],height=[1,720]".into(),
+                ["1280", "720", "1/1"],
+            ),
+            (
+                "1920,height=1080",
+                format!("width=640,height=640,{free}"),
+                ["640", "640", "16/9"],
+            ),
+            (
+                "1920,height=1080",
+                format!("width=640,height=640,{square}"),
+                ["640", "640", "1/1"],
+            ),
+            (
+                "720,height=576,pixel-aspect-ratio=16/15",
+                format!("{ANY},{square}"),
+                ["768", "576", "1/1"],
+            ),
+            (
+                "720,height=576,pixel-aspect-ratio=16/15",
+                ANY.into(),
+                ["720", "576", "16/15"],
+            ),
+            (
+                "1,height=1",
+                "width=[1,9],height=3".into(),
+                ["3", "3", "1/1"],
+            ),
+            (
+                "1921,height=1081",
+                "width=101,height=[1,9999]".into(),
+                ["101", "57", "1/1"],
+            ),
         ] {
-            check(&format!("format=NV12,width={from}"), &format!("format=NV12,{to}"), &names, &expected);
+            check(
+                &format!("format=NV12,width={from}"),
+                &format!("format=NV12,{to}"),
+                &names,
+                &expected,
+            );
         }
     }
 
@@ -306,8 +399,12 @@ mod tests {
     #[test]
     fn rgb_gets_no_colorimetry_of_yuv() {
         gst::init().unwrap();
-        let hd: gst::Caps = "video/x-raw,format=NV12,width=1920,height=1080".parse().unwrap();
-        let rgb: gst::Caps = "video/x-raw,format=RGBA,width=640,height=360".parse().unwrap();
+        let hd: gst::Caps = "video/x-raw,format=NV12,width=1920,height=1080"
+            .parse()
+            .unwrap();
+        let rgb: gst::Caps = "video/x-raw,format=RGBA,width=640,height=360"
+            .parse()
+            .unwrap();
         let fixed = fixate(SINK, &hd, rgb);
         assert!(!fixed.structure(0).unwrap().has_field("colorimetry"));
     }
@@ -315,12 +412,18 @@ mod tests {
     #[test]
     fn upstream_pixels_are_square_unless_said_otherwise() {
         gst::init().unwrap();
-        let out: gst::Caps =
-            "video/x-raw,format=NV12,width=640,height=480,pixel-aspect-ratio=4/3".parse().unwrap();
-        let other: gst::Caps = "video/x-raw,format=NV12,width=[1,9999],height=480".parse().unwrap();
+        let out: gst::Caps = "video/x-raw,format=NV12,width=640,height=480,pixel-aspect-ratio=4/3"
+            .parse()
+            .unwrap();
+        let other: gst::Caps = "video/x-raw,format=NV12,width=[1,9999],height=480"
+            .parse()
+            .unwrap();
         let fixed = fixate(gst::PadDirection::Src, &out, other);
         let structure = fixed.structure(0).unwrap();
         assert_eq!(structure.get("width"), Ok(853));
-        assert_eq!(structure.get("pixel-aspect-ratio"), Ok(gst::Fraction::new(1, 1)));
+        assert_eq!(
+            structure.get("pixel-aspect-ratio"),
+            Ok(gst::Fraction::new(1, 1))
+        );
     }
 }

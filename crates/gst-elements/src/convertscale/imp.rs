@@ -10,7 +10,7 @@ use gst_video::VideoInfo;
 use hip_video::Converter;
 
 use super::conversion::{Frames, Options};
-use super::{MethodChoice, caps as possible, fixate, metas};
+use super::{caps as possible, fixate, metas};
 use crate::common::caps;
 use crate::common::device::DeviceSlot;
 use crate::common::error::Error;
@@ -42,7 +42,10 @@ impl HipConvertScale {
     fn conversion(&self) -> Result<(Arc<Frames>, Arc<Converter>), Error> {
         let options = *lock(&self.settings);
         let state = lock(&self.state);
-        let frames = state.frames.clone().ok_or_else(|| Error::gst("no caps yet"))?;
+        let frames = state
+            .frames
+            .clone()
+            .ok_or_else(|| Error::gst("no caps yet"))?;
         let current = state.converter.clone().filter(|_| state.options == options);
         drop(state);
         if let Some(converter) = current {
@@ -58,7 +61,7 @@ impl HipConvertScale {
         Ok((frames, converter))
     }
 
-    fn convert(&self, input: &gst::BufferRef, output: &gst::BufferRef) -> Result<(), Error> {
+    fn convert(&self, input: &gst::BufferRef, output: &mut gst::BufferRef) -> Result<(), Error> {
         let (_, stream) = self.device.in_use()?;
         let (frames, converter) = self.conversion()?;
         frames.convert(&converter, &stream, input, output)
@@ -104,7 +107,7 @@ impl ObjectImpl for HipConvertScale {
                     .mutable_playing()
                     .build(),
             ];
-            DeviceSlot::properties().chain(own).collect()
+            DeviceSlot::properties().into_iter().chain(own).collect()
         });
         &PROPERTIES
     }
@@ -125,9 +128,10 @@ impl ObjectImpl for HipConvertScale {
         match pspec.name() {
             "add-borders" => lock(&self.settings).add_borders.to_value(),
             "method" => lock(&self.settings).method.to_value(),
-            _ => {
-                self.device.property(pspec).unwrap_or_else(|| pspec.default_value().clone())
-            }
+            _ => self
+                .device
+                .property(pspec)
+                .unwrap_or_else(|| pspec.default_value().clone()),
         }
     }
 }
@@ -187,11 +191,6 @@ impl BaseTransformImpl for HipConvertScale {
         element::check_caps_event(self.obj().upcast_ref(), &event) && self.parent_sink_event(event)
     }
 
-    fn accept_caps(&self, direction: gst::PadDirection, caps: &gst::Caps) -> bool {
-        element::accepts_without_size(self.obj().upcast_ref(), direction, caps)
-            || self.parent_accept_caps(direction, caps)
-    }
-
     fn transform_caps(
         &self,
         _direction: gst::PadDirection,
@@ -218,7 +217,7 @@ impl BaseTransformImpl for HipConvertScale {
 
     fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         self.set_frames(incaps, outcaps).map_err(|error| {
-            error.post(&*self.obj());
+            let _ = error.post(&*self.obj());
             gst::loggable_error!(CAT, "{} to {}: {}", incaps, outcaps, error)
         })
     }
@@ -228,7 +227,8 @@ impl BaseTransformImpl for HipConvertScale {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let buffer = element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
+        let buffer =
+            element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 

@@ -1,4 +1,4 @@
-use gst_video::VideoMetaTransformScale;
+use gst_video::video_meta::VideoMetaTransformScale;
 
 use super::conversion::Frames;
 

@@ -1,4 +1,4 @@
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex};
 
 use gst::glib;
 use gst::prelude::*;
@@ -13,40 +13,32 @@ use crate::common::device::DeviceSlot;
 use crate::common::error::Error;
 use crate::common::formats::Formats;
 use crate::common::import::ImportSlot;
-use crate::common::planes::{PlaneShape, Planes, plane_shapes};
 use crate::common::pool::PoolLayout;
 use crate::common::transfer::copy_frame;
 use crate::common::{CAT, element, lock};
-
-/// What the caps in use mean.
-#[derive(Debug)]
-struct State {
-    info: VideoInfo,
-    shapes: Planes<PlaneShape>,
-}
 
 /// The element's parts.
 #[derive(Debug, Default)]
 pub struct HipDownload {
     device: DeviceSlot,
     import: ImportSlot,
-    state: Mutex<Option<Arc<State>>>,
+    info: Mutex<Option<VideoInfo>>,
 }
 
 impl HipDownload {
     /// Enqueues the copy; the frame's memory waits for it when it is mapped.
-    fn download(&self, input: &gst::BufferRef, output: &gst::BufferRef) -> Result<(), Error> {
+    fn download(&self, input: &gst::BufferRef, output: &mut gst::BufferRef) -> Result<(), Error> {
         let (_, stream) = self.device.in_use()?;
-        let state = lock(&self.state).clone().ok_or_else(|| Error::gst("no caps yet"))?;
-        copy_frame(&stream, input, output, &state.info, &state.shapes)
+        let info = lock(&self.info)
+            .clone()
+            .ok_or_else(|| Error::gst("no caps yet"))?;
+        copy_frame(&stream, input, output, &info)
     }
 
     fn set_frames(&self, caps: &gst::Caps) -> Result<(), Error> {
         let info = caps::video_info(caps)?;
         self.import.set_caps(caps, &info);
-        let state = State { shapes: plane_shapes(&info), info };
-        let old = lock(&self.state).replace(Arc::new(state));
-        drop(old);
+        *lock(&self.info) = Some(info);
         Ok(())
     }
 }
@@ -59,9 +51,14 @@ impl ObjectSubclass for HipDownload {
 }
 
 impl ObjectImpl for HipDownload {
+    fn constructed(&self) {
+        self.parent_constructed();
+        // Who takes either memory gets what the element is for.
+        self.obj().set_prefer_passthrough(false);
+    }
+
     fn properties() -> &'static [glib::ParamSpec] {
-        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> =
-            LazyLock::new(|| DeviceSlot::properties().collect());
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(DeviceSlot::properties);
         &PROPERTIES
     }
 
@@ -70,7 +67,9 @@ impl ObjectImpl for HipDownload {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        self.device.property(pspec).unwrap_or_else(|| pspec.default_value().clone())
+        self.device
+            .property(pspec)
+            .unwrap_or_else(|| pspec.default_value().clone())
     }
 }
 
@@ -116,8 +115,7 @@ impl BaseTransformImpl for HipDownload {
     }
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
-        let state = lock(&self.state).take();
-        drop(state);
+        *lock(&self.info) = None;
         self.import.clear();
         self.device.close();
         Ok(())
@@ -128,13 +126,7 @@ impl BaseTransformImpl for HipDownload {
     }
 
     fn sink_event(&self, event: gst::Event) -> bool {
-        element::check_caps_event(self.obj().upcast_ref(), &event)
-            && self.parent_sink_event(event)
-    }
-
-    fn accept_caps(&self, direction: gst::PadDirection, caps: &gst::Caps) -> bool {
-        element::accepts_without_size(self.obj().upcast_ref(), direction, caps)
-            || self.parent_accept_caps(direction, caps)
+        element::check_caps_event(self.obj().upcast_ref(), &event) && self.parent_sink_event(event)
     }
 
     fn transform_caps(
@@ -144,7 +136,7 @@ impl BaseTransformImpl for HipDownload {
         filter: Option<&gst::Caps>,
     ) -> Option<gst::Caps> {
         let others = match direction {
-            gst::PadDirection::Sink => caps::to_hip_or_system(caps),
+            gst::PadDirection::Sink => caps::to_system_or_hip(caps),
             _ => caps::to_hip(caps),
         };
         Some(caps::filtered(others, filter))
@@ -156,7 +148,7 @@ impl BaseTransformImpl for HipDownload {
 
     fn set_caps(&self, incaps: &gst::Caps, _outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         self.set_frames(incaps).map_err(|error| {
-            error.post(&*self.obj());
+            let _ = error.post(&*self.obj());
             gst::loggable_error!(CAT, "{}: {}", incaps, error)
         })
     }
@@ -166,7 +158,8 @@ impl BaseTransformImpl for HipDownload {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let buffer = element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
+        let buffer =
+            element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 
@@ -193,6 +186,15 @@ impl BaseTransformImpl for HipDownload {
             None => PoolLayout::Default,
         };
         element::decide_pool(&self.device, query, MemoryKind::Pinned, layout)
+    }
+
+    fn transform_meta<'a>(
+        &self,
+        _output: &mut gst::BufferRef,
+        meta: gst::MetaRef<'a, gst::Meta>,
+        _input: &'a gst::BufferRef,
+    ) -> bool {
+        element::outlives_memory(&meta)
     }
 
     fn transform(

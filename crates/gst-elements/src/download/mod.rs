@@ -24,5 +24,10 @@ glib::wrapper! {
 
 /// Registers the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    gst::Element::register(Some(plugin), "hipdownload", gst::Rank::NONE, HipDownload::static_type())
+    gst::Element::register(
+        Some(plugin),
+        "hipdownload",
+        gst::Rank::NONE,
+        HipDownload::static_type(),
+    )
 }

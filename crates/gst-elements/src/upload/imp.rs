@@ -3,7 +3,6 @@ use std::sync::{Arc, LazyLock, Mutex};
 use gst::glib;
 use gst::prelude::*;
 use gst::subclass::prelude::*;
-use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 use gst_hip::MemoryKind;
 use gst_video::VideoInfo;
@@ -35,17 +34,27 @@ pub struct HipUpload {
 }
 
 impl HipUpload {
-    fn upload(&self, input: &gst::BufferRef, output: &gst::BufferRef) -> Result<(), Error> {
+    fn upload(&self, input: &gst::BufferRef, output: &mut gst::BufferRef) -> Result<(), Error> {
         let (device, stream) = self.device.in_use()?;
-        let state = lock(&self.state).clone().ok_or_else(|| Error::gst("no caps yet"))?;
-        let State { info, shapes, staging } = &*state;
+        let state = lock(&self.state)
+            .clone()
+            .ok_or_else(|| Error::gst("no caps yet"))?;
+        let State {
+            info,
+            shapes,
+            staging,
+        } = &*state;
         let places = plane_places(input, info, shapes)?;
         let forward = places.iter().all(|place| place.stride >= 0);
         if forward && is_ours(input, &device, MemoryKind::Pinned) {
-            return copy_frame(&stream, input, output, info, shapes);
+            return copy_frame(&stream, input, output, info);
         }
-        gst::trace!(CAT, imp = self, "the frame is in ordinary memory and is staged");
-        copy_frame(&stream, &*staging.stage(input)?, output, info, shapes)
+        gst::trace!(
+            CAT,
+            imp = self,
+            "the frame is in ordinary memory and is staged"
+        );
+        copy_frame(&stream, &*staging.stage(input)?, output, info)
     }
 
     fn set_frames(&self, caps: &gst::Caps) -> Result<(), Error> {
@@ -53,7 +62,11 @@ impl HipUpload {
         let info = caps::video_info(caps)?;
         self.import.set_caps(caps, &info);
         let staging = Staging::new(&device, caps, &info)?;
-        let state = State { shapes: plane_shapes(&info), info, staging };
+        let state = State {
+            shapes: plane_shapes(&info),
+            info,
+            staging,
+        };
         let old = lock(&self.state).replace(Arc::new(state));
         drop(old);
         Ok(())
@@ -69,8 +82,7 @@ impl ObjectSubclass for HipUpload {
 
 impl ObjectImpl for HipUpload {
     fn properties() -> &'static [glib::ParamSpec] {
-        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> =
-            LazyLock::new(|| DeviceSlot::properties().collect());
+        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(DeviceSlot::properties);
         &PROPERTIES
     }
 
@@ -79,7 +91,9 @@ impl ObjectImpl for HipUpload {
     }
 
     fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        self.device.property(pspec).unwrap_or_else(|| pspec.default_value().clone())
+        self.device
+            .property(pspec)
+            .unwrap_or_else(|| pspec.default_value().clone())
     }
 }
 
@@ -137,13 +151,7 @@ impl BaseTransformImpl for HipUpload {
     }
 
     fn sink_event(&self, event: gst::Event) -> bool {
-        element::check_caps_event(self.obj().upcast_ref(), &event)
-            && self.parent_sink_event(event)
-    }
-
-    fn accept_caps(&self, direction: gst::PadDirection, caps: &gst::Caps) -> bool {
-        element::accepts_without_size(self.obj().upcast_ref(), direction, caps)
-            || self.parent_accept_caps(direction, caps)
+        element::check_caps_event(self.obj().upcast_ref(), &event) && self.parent_sink_event(event)
     }
 
     fn transform_caps(
@@ -165,7 +173,7 @@ impl BaseTransformImpl for HipUpload {
 
     fn set_caps(&self, incaps: &gst::Caps, _outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         self.set_frames(incaps).map_err(|error| {
-            error.post(&*self.obj());
+            let _ = error.post(&*self.obj());
             gst::loggable_error!(CAT, "{}: {}", incaps, error)
         })
     }
@@ -175,7 +183,8 @@ impl BaseTransformImpl for HipUpload {
         is_discont: bool,
         buffer: gst::Buffer,
     ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let buffer = element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
+        let buffer =
+            element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
         self.parent_submit_input_buffer(is_discont, buffer)
     }
 
@@ -197,6 +206,15 @@ impl BaseTransformImpl for HipUpload {
         query: &mut gst::query::Allocation,
     ) -> Result<(), gst::LoggableError> {
         element::decide_pool(&self.device, query, MemoryKind::Device, PoolLayout::Device)
+    }
+
+    fn transform_meta<'a>(
+        &self,
+        _output: &mut gst::BufferRef,
+        meta: gst::MetaRef<'a, gst::Meta>,
+        _input: &'a gst::BufferRef,
+    ) -> bool {
+        element::outlives_memory(&meta)
     }
 
     fn transform(

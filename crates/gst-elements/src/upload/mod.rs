@@ -26,5 +26,10 @@ glib::wrapper! {
 
 /// Registers the element.
 pub(crate) fn register(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
-    gst::Element::register(Some(plugin), "hipupload", gst::Rank::NONE, HipUpload::static_type())
+    gst::Element::register(
+        Some(plugin),
+        "hipupload",
+        gst::Rank::NONE,
+        HipUpload::static_type(),
+    )
 }

@@ -51,7 +51,7 @@ impl Allocation {
     /// `size` bytes of device memory. With `staged` the CPU maps a pinned copy even where it
     /// could address the memory.
     pub(crate) fn device(device: &Device, size: usize, staged: bool) -> Result<Arc<Allocation>> {
-        let buffer = Arc::new(DeviceBuffer::new(device, size)?);
+        let buffer = Arc::new(with_retry(device, || DeviceBuffer::new(device, size))?);
         let direct = device.info().limits.host_addressable && !staged;
         Ok(Allocation::with(
             device,
@@ -62,7 +62,7 @@ impl Allocation {
 
     /// `size` bytes of pinned memory.
     pub(crate) fn pinned(device: &Device, size: usize) -> Result<Arc<Allocation>> {
-        let buffer = PinnedBuffer::new(device, size)?;
+        let buffer = with_retry(device, || PinnedBuffer::new(device, size))?;
         Ok(Allocation::with(device, size, Storage::Pinned(buffer)))
     }
 
@@ -227,7 +227,7 @@ impl Allocation {
     fn stage(&self, order: &mut Order, write: bool) -> Result<(*mut u8, Events)> {
         let staging = match order.staging.take() {
             Some(staging) => staging,
-            None => PinnedBuffer::new(self.owner(), self.size)?,
+            None => with_retry(self.owner(), || PinnedBuffer::new(self.owner(), self.size))?,
         };
         let ptr = order.staging.insert(staging).as_ptr();
         if order.newer == Newer::Device {
@@ -306,17 +306,39 @@ impl Allocation {
 }
 
 impl Drop for Allocation {
+    /// Frees nothing here: freeing waits for the whole device, whoever keeps it busy, and this may be
+    /// a streaming thread. The completion worker does it, behind the events of our own users.
     fn drop(&mut self) {
         let order = self.order.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let pending = order.pending();
-        if pending.is_empty() {
-            return;
+        let mut events = order.pending();
+        if events.is_empty() {
+            // Without an event the fence would release on this thread; any event that is soon
+            // done will do.
+            events.extend(
+                self.streams
+                    .transfer()
+                    .ok()
+                    .and_then(|stream| stream.record().ok()),
+            );
         }
         let mut fence = FenceData::new();
         fence.push((self.storage.take(), order.staging.take()));
-        if let Err(error) = fence.release_after(pending) {
+        if let Err(error) = fence.release_after(events) {
             tracing::warn!(%error, "memory was freed on the calling thread");
         }
+    }
+}
+
+/// Allocates; where there is no room, waits for what was dropped and is not freed yet, and tries
+/// once more.
+fn with_retry<T>(device: &Device, allocate: impl Fn() -> hip_core::Result<T>) -> Result<T> {
+    match allocate() {
+        Err(error) if error.kind() == hip_core::ErrorKind::OutOfMemory => {
+            tracing::debug!(%error, "waiting for memory that is being freed");
+            DeviceStreams::of(device).drain()?;
+            Ok(allocate()?)
+        }
+        other => Ok(other?),
     }
 }
 

@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use hip_core::{Device, Stream};
+use hip_core::{Device, FenceData, Stream};
 
 use crate::Result;
 
@@ -47,6 +47,20 @@ impl DeviceStreams {
     /// The stream that [`crate::MAP_HIP`] maps are ordered on.
     pub(crate) fn map(&self) -> Result<&Stream> {
         self.get_or_create(&self.map)
+    }
+
+    /// Waits until the completion worker has released what was handed to it so far.
+    pub(crate) fn drain(&self) -> Result<()> {
+        let (done, is_done) = std::sync::mpsc::channel();
+        let mut fence = FenceData::new();
+        fence.on_complete(move || {
+            // The receiver waits below; there is nobody else to tell.
+            let _ = done.send(());
+        });
+        fence.release_after([self.transfer()?.record()?])?;
+        // An error means that the fence was dropped: released as well.
+        let _ = is_done.recv();
+        Ok(())
     }
 
     fn get_or_create<'a>(&'a self, cell: &'a OnceLock<Stream>) -> Result<&'a Stream> {
