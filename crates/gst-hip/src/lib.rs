@@ -7,7 +7,7 @@
 //!   their addresses.
 //! * [`HipBufferPool`]: a `GstBufferPool` of such memory.
 //! * [`context`]: one device for elements that are neighbours.
-//! * [`env`]: the environment variables, read here and handed down.
+//! * [`mod@env`]: the environment variables, read here and handed down.
 //! * [`log`]: the libraries' `tracing` events as GST_DEBUG categories.
 //!
 //! Validation happens here: that memory is ours and of the right device, that planes lie inside

@@ -111,8 +111,13 @@ impl Event {
     /// # Errors
     /// The work failed, or the device is lost.
     pub fn synchronize(&self) -> Result<()> {
-        let _bound = self.0.device.bind()?;
         add(&self.0.device.0.counters.event_waits, 1);
+        self.wait_uncounted()
+    }
+
+    /// As [`Event::synchronize`], for the completion worker: its waits hold nobody up.
+    pub(crate) fn wait_uncounted(&self) -> Result<()> {
+        let _bound = self.0.device.bind()?;
         // SAFETY: the handle is alive and belongs to the bound context.
         Ok(unsafe { self.0.device.0.backend.event_synchronize(self.0.handle) }?)
     }

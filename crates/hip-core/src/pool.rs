@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
+use crate::worker::CompletionWorker;
 use crate::{Device, DeviceBuffer, Event, FenceData, PinnedBuffer, Result, Stream};
 
 /// Memory that a pool can hold.
@@ -34,7 +35,7 @@ impl PoolBuffer for PinnedBuffer {
 /// for reuse; any more are freed when their events are done.
 pub struct BufferPool<T: PoolBuffer>(Arc<PoolInner<T>>);
 
-struct PoolInner<T> {
+struct PoolInner<T: PoolBuffer> {
     device: Device,
     size: usize,
     max_idle: usize,
@@ -95,14 +96,17 @@ impl<T: PoolBuffer> BufferPool<T> {
         Ok(pooled)
     }
 
-    /// Frees idle buffers until at most `keep` are left.
+    /// Frees idle buffers until at most `keep` are left, the longest idle first, on the completion
+    /// worker.
     pub fn trim(&self, keep: usize) {
         let mut idle = self.0.lock();
         let excess = idle.len().saturating_sub(keep);
         // The longest idle go first; freeing happens outside the lock.
         let freed: Vec<_> = idle.drain(..excess).collect();
         drop(idle);
-        freed.into_iter().for_each(Idle::free);
+        freed
+            .into_iter()
+            .for_each(|entry| entry.free(&self.0.device));
     }
 
     fn take(&self) -> Result<(PooledBuffer<T>, SmallVec<[Event; 4]>)> {
@@ -134,32 +138,28 @@ impl<T: PoolBuffer> BufferPool<T> {
     }
 }
 
-impl<T> PoolInner<T> {
+impl<T: PoolBuffer> PoolInner<T> {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Idle<T>>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T: PoolBuffer> Idle<T> {
-    /// Frees the buffer once its users are done, away from this thread.
-    fn free(self) {
+impl<T: Send + 'static> Idle<T> {
+    /// Frees the buffer once its users are done, on the completion worker: a driver's free waits
+    /// for all of the device's work, which nobody who drops a buffer expects.
+    fn free(self, device: &Device) {
         let mut fence = FenceData::new();
         fence.push(self.buffer);
-        if let Err(error) = fence.release_after(self.busy) {
+        if let Err(error) = CompletionWorker::submit(device, self.busy, fence) {
             tracing::warn!(%error, "a buffer was freed on the calling thread");
         }
     }
 }
 
-impl<T> Drop for PoolInner<T> {
+impl<T: PoolBuffer> Drop for PoolInner<T> {
     fn drop(&mut self) {
         let idle = std::mem::take(self.idle.get_mut().unwrap_or_else(PoisonError::into_inner));
-        for Idle { buffer, busy } in idle {
-            for event in busy {
-                let _ = event.synchronize();
-            }
-            drop(buffer);
-        }
+        idle.into_iter().for_each(|entry| entry.free(&self.device));
     }
 }
 
@@ -214,7 +214,7 @@ impl<T: PoolBuffer> Drop for PooledBuffer<T> {
             idle.push(entry);
         } else {
             drop(idle);
-            entry.free();
+            entry.free(&self.pool.device);
         }
     }
 }

@@ -15,16 +15,19 @@ pub(crate) struct CompletionWorker {
 }
 
 struct Entry {
+    device: Device,
     events: SmallVec<[Event; 4]>,
     fence: FenceData,
 }
 
 impl Entry {
-    fn new(events: SmallVec<[Event; 4]>, fence: FenceData) -> Entry {
-        if let Some(event) = events.first() {
-            add(&event.device().0.counters.fences_pending, 1);
+    fn new(device: &Device, events: SmallVec<[Event; 4]>, fence: FenceData) -> Entry {
+        add(&device.0.counters.fences_pending, 1);
+        Entry {
+            device: device.clone(),
+            events,
+            fence,
         }
-        Entry { events, fence }
     }
 
     fn is_done(&self) -> bool {
@@ -37,24 +40,23 @@ impl Entry {
     /// Releases the resources, waiting for the events first where they are not done.
     fn finish(self) {
         for event in &self.events {
-            if let Err(error) = event.synchronize() {
+            if let Err(error) = event.wait_uncounted() {
                 tracing::warn!(%error, "work failed; its resources are released");
             }
         }
         drop(self.fence);
-        if let Some(event) = self.events.first() {
-            sub(&event.device().0.counters.fences_pending, 1);
-        }
+        sub(&self.device.0.counters.fences_pending, 1);
     }
 }
 
 impl CompletionWorker {
+    /// Releases `fence` on the device's worker once the events are done, at once if there are none.
     pub(crate) fn submit(
         device: &Device,
         events: SmallVec<[Event; 4]>,
         fence: FenceData,
     ) -> Result<()> {
-        let entry = Entry::new(events, fence);
+        let entry = Entry::new(device, events, fence);
         let worker = match device.0.worker.get() {
             Some(worker) => worker,
             None => match CompletionWorker::spawn(device) {

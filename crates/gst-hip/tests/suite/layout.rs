@@ -1,7 +1,6 @@
 //! Layouts of the formats, against the table of formats and not against GStreamer.
 
-mod common;
-
+use crate::common;
 use gst_hip::{Device, DeviceFrame, FrameLayout, HipAllocator, MemoryKind, Stream};
 use gst_video::prelude::*;
 use gst_video::{VideoFieldOrder, VideoFormat, VideoFrame, VideoInfo, VideoInterlaceMode};

@@ -1,8 +1,7 @@
 //! What a buffer must be to be a frame of the device's.
 
-mod common;
-
-use common::{Way, alloc, ours, test_device};
+use crate::common;
+use crate::common::{Way, alloc, ours, test_device};
 use gst_hip::{DeviceFrame, Error, FrameError, FrameLayout, MemoryKind, PlaneEnd, Stream};
 use gst_video::{VideoFormat, VideoFrameFlags, VideoInfo, VideoMeta};
 

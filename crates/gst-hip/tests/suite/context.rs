@@ -1,10 +1,8 @@
 //! Neighbours share a device.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{test_device, vendor};
+use crate::common::{test_device, vendor};
 use gst::glib;
 use gst::prelude::*;
 use gst::subclass::prelude::*;

@@ -1,0 +1,12 @@
+//! What applications see of HIP in GStreamer, on the vendor that `HIP_TEST_VENDOR` names (default
+//! `host`). One program, so that a GPU machine is handed one file.
+
+mod common;
+mod context;
+mod env;
+mod frame;
+mod layout;
+mod maps;
+mod order;
+mod pool;
+mod share;
