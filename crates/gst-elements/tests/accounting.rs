@@ -5,10 +5,8 @@ mod common;
 
 use common::{Storage, buffer_of, caps_of, harness, offered_pool, random_image, test_device};
 use gst::prelude::*;
-use gst_hip::{MemoryKind, Statistics};
+use gst_hip::{Device, MemoryKind, Statistics};
 use hip_oracle::{Format, FrameInfo};
-
-const INPUT: &str = "hipupload ! hipconvertscale ! hipdownload";
 
 /// What a steady state leaves alone. Threads wait for events only where the CPU touches a frame.
 fn steady(statistics: &Statistics) -> [u64; 3] {
@@ -19,22 +17,20 @@ fn steady(statistics: &Statistics) -> [u64; 3] {
     ]
 }
 
-#[test]
-fn after_the_tenth_frame_nothing_is_allocated() {
-    let Some(device) = test_device() else { return };
-    let info = FrameInfo::new(Format::Nv12, 640, 360);
-    let image = random_image(info, 1);
+/// Frames that each part sends; the first ten do not count.
+const FRAMES: u8 = 60;
+const COUNTED: u64 = 50;
 
-    // Ordinary memory: staged.
-    let (mut staged, _bus) = harness(INPUT);
-    staged.set_sink_caps_str("video/x-raw,format=RGBA,width=320,height=180");
-    staged.set_src_caps(caps_of(&info));
+/// Sends frames, and checks what they cost from the tenth on.
+fn check_steady(
+    device: &Device,
+    harness: &mut gst_check::Harness,
+    mut next: impl FnMut(u8) -> gst::Buffer,
+) -> Statistics {
     let mut tenth = device.statistics();
-    for frame in 1..=60 {
-        staged
-            .push(buffer_of(&image, Storage::Plain, &device))
-            .unwrap();
-        drop(staged.pull().unwrap());
+    for frame in 1..=FRAMES {
+        harness.push(next(frame)).unwrap();
+        drop(harness.pull().unwrap());
         if frame == 10 {
             tenth = device.statistics();
         }
@@ -43,27 +39,49 @@ fn after_the_tenth_frame_nothing_is_allocated() {
     assert_eq!(steady(&last), steady(&tenth));
     assert_eq!(
         last.copies_htod - tenth.copies_htod,
-        50,
+        COUNTED,
         "one copy up a frame"
     );
     assert_eq!(
         last.copies_dtoh - tenth.copies_dtoh,
-        50,
+        COUNTED,
         "one copy down a frame"
     );
-    assert_eq!(last.launches - tenth.launches, 50, "one kernel a frame");
+    assert_eq!(
+        last.launches - tenth.launches,
+        COUNTED,
+        "one kernel a frame"
+    );
+    last
+}
+
+#[test]
+fn after_the_tenth_frame_nothing_is_allocated() {
+    let Some(device) = test_device() else { return };
+    let info = FrameInfo::new(Format::Nv12, 640, 360);
+    let new_harness = || {
+        let (mut harness, _bus) = harness("hipupload ! hipconvertscale ! hipdownload");
+        harness.set_sink_caps_str("video/x-raw,format=RGBA,width=320,height=180");
+        harness.set_src_caps(caps_of(&info));
+        harness
+    };
+
+    // Ordinary memory: staged.
+    let image = random_image(info, 1);
+    let mut staged = new_harness();
+    check_steady(&device, &mut staged, |_| {
+        buffer_of(&image, Storage::Plain, &device)
+    });
     drop(staged);
 
     // Buffers of the pool that upstream is offered.
     let before = device.statistics();
-    let (mut pooled, _bus) = harness(INPUT);
-    pooled.set_sink_caps_str("video/x-raw,format=RGBA,width=320,height=180");
-    pooled.set_src_caps(caps_of(&info));
+    let mut pooled = new_harness();
     let pool = offered_pool(&pooled, &caps_of(&info));
     let (_, _, buffers, _) = pool.config().params().unwrap();
     assert_eq!((pool.kind(), pool.device()), (MemoryKind::Pinned, &device));
     pool.set_active(true).unwrap();
-    for frame in 1..=60 {
+    let last = check_steady(&device, &mut pooled, |frame| {
         // The buffer may still be on its way up from its last use: its map waits, nothing else.
         let mut buffer = pool.acquire_buffer(None).unwrap();
         buffer
@@ -72,20 +90,8 @@ fn after_the_tenth_frame_nothing_is_allocated() {
             .map_writable()
             .unwrap()
             .fill(frame);
-        pooled.push(buffer).unwrap();
-        drop(pooled.pull().unwrap());
-        if frame == 10 {
-            tenth = device.statistics();
-        }
-    }
-    let last = device.statistics();
-    assert_eq!(steady(&last), steady(&tenth));
-    assert_eq!(
-        last.copies_htod - tenth.copies_htod,
-        50,
-        "one DMA a frame, and no staging"
-    );
-    assert_eq!(last.copies_dtoh - tenth.copies_dtoh, 50);
+        buffer
+    });
     let pinned = last.pinned_allocations - before.pinned_allocations;
     assert_eq!(
         pinned,

@@ -128,6 +128,30 @@ fn elements_share_one_device_and_say_which() {
     pipeline.set_state(gst::State::Null).unwrap();
 }
 
+/// A consumer that takes either memory gets what the element is for.
+#[test]
+fn download_downloads_unless_device_memory_is_wanted() {
+    if test_device().is_none() {
+        return;
+    }
+    let hip = "video/x-raw(memory:HIPMemory)";
+    for (rest, on_device) in [
+        ("fakesink".to_owned(), false),
+        (format!("{hip} ! fakesink"), true),
+        ("hipupload ! fakesink".to_owned(), true),
+    ] {
+        let line = format!("videotestsrc num-buffers=1 ! hipupload ! hipdownload name=d ! {rest}");
+        let pipeline = pipeline(&launch_line(&line));
+        pipeline.set_state(gst::State::Paused).unwrap();
+        pipeline.state(gst::ClockTime::from_seconds(60)).0.unwrap();
+        let pad = pipeline.by_name("d").unwrap().static_pad("src").unwrap();
+        let caps = pad.current_caps().unwrap();
+        let features = caps.features(0).unwrap();
+        assert_eq!(features.contains("memory:HIPMemory"), on_device, "{rest}");
+        pipeline.set_state(gst::State::Null).unwrap();
+    }
+}
+
 #[test]
 fn an_application_can_give_the_device() {
     let Some(device) = test_device() else { return };

@@ -104,6 +104,9 @@ pub(crate) fn video_info(caps: &gst::CapsRef) -> Result<gst_video::VideoInfo, Er
     let Ok(info) = gst_video::VideoInfo::from_caps(caps) else {
         return refuse("the caps describe no video frame");
     };
+    if info.width() == 0 || info.height() == 0 {
+        return refuse("the caps describe an empty frame");
+    }
     if info.interlace_mode() == gst_video::VideoInterlaceMode::Fields {
         return refuse("two separate fields in a buffer are not supported");
     }
@@ -156,7 +159,7 @@ mod tests {
             why("video/x-raw,format=NV12,width=8,height=8,interlace-mode=fields")
                 .contains("separate fields")
         );
-        assert!(why("video/x-raw,format=NV12,width=0,height=8").contains("width=(int)0"));
+        assert!(why("video/x-raw,format=NV12,width=0,height=8").contains("empty frame"));
         assert!(video_info(&caps("video/x-raw,format=NV12,width=8,height=8")).is_ok());
     }
 }

@@ -1,7 +1,5 @@
 //! What every element does the same way with its pads and events.
 
-use gst::prelude::*;
-
 use gst_hip::MemoryKind;
 
 use super::CAT;
