@@ -1,7 +1,8 @@
 //! Compiles the kernels as host code, once for each level of instruction sets that
-//! `src/host.rs` chooses from at run time.
+//! `src/host.rs` chooses from at run time; deflates the images of `prebuilt/`.
 
-use std::env;
+use std::path::PathBuf;
+use std::{env, fs};
 
 /// Suffix of the symbols, and what the compiler is told.
 const X86_64_LEVELS: [(&str, &[&str]); 4] = [
@@ -15,6 +16,8 @@ const OTHER_LEVELS: [(&str, &[&str]); 1] = [("_base", &[])];
 fn main() {
     println!("cargo::rerun-if-changed=kernels");
     println!("cargo::rerun-if-changed=host");
+    println!("cargo::rerun-if-changed=prebuilt");
+    deflate_images();
     let x86_64 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
     let levels: &[(&str, &[&str])] = if x86_64 {
         &X86_64_LEVELS
@@ -37,6 +40,22 @@ fn main() {
         .flag_if_supported("-Wno-unknown-pragmas")
         .file("host/device_branch.cpp")
         .compile("hip_video_device_branch");
+}
+
+/// 1.3 MiB of images become 0.3: every program that converts video holds them.
+fn deflate_images() {
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    for entry in fs::read_dir("prebuilt").expect("the folder of images") {
+        let path = entry.expect("an entry").path();
+        let image = fs::read(&path).expect("an image");
+        let mut name = path.file_name().expect("a name").to_owned();
+        name.push(".deflate");
+        fs::write(
+            out.join(name),
+            miniz_oxide::deflate::compress_to_vec(&image, 9),
+        )
+        .expect("OUT_DIR is writable");
+    }
 }
 
 /// Always optimised: unoptimised kernels would make the Host backend useless in debug builds.

@@ -31,6 +31,9 @@ pub enum Error {
     /// A name or an image text has a NUL inside.
     #[error("{0} contains a NUL")]
     Nul(String),
+    /// An image within the program cannot be unpacked: the program's file is damaged.
+    #[error("a kernel image is damaged: {0}")]
+    Damaged(String),
     /// Grid or block has a dimension of 0, or more threads or blocks than the device takes.
     #[error("a launch of {grid:?} blocks of {block:?} threads is not possible: {why}")]
     InvalidLaunch {
@@ -54,7 +57,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Core(error) => error.kind(),
-            Error::NoImage { .. } => ErrorKind::InvalidImage,
+            Error::NoImage { .. } | Error::Damaged(_) => ErrorKind::InvalidImage,
             Error::FunctionNotFound { .. } => ErrorKind::NotFound,
             Error::Nul(_) | Error::InvalidLaunch { .. } => ErrorKind::InvalidValue,
         }

@@ -18,4 +18,4 @@ pub use error::{Error, Result};
 pub use hip_dispatch::LaunchConfig;
 pub use hip_dispatch::host::{HostKernel, HostKernelFn, HostLaunch};
 pub use module::{Function, KernelModule};
-pub use prebuilt::{CodeObject, Prebuilt};
+pub use prebuilt::{Blob, CodeObject, Prebuilt};

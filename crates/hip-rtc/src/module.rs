@@ -38,7 +38,7 @@ impl KernelModule {
     pub fn from_prebuilt(device: &Device, prebuilt: &Prebuilt) -> Result<KernelModule> {
         match device.backend().image_kind() {
             ImageKind::Cuda => {
-                let text = CString::new(prebuilt.ptx)
+                let text = CString::new(prebuilt.ptx.inflate()?)
                     .map_err(|_| Error::Nul(format!("the PTX of {}", prebuilt.name)))?;
                 KernelModule::load(device, prebuilt.name, ModuleImage::Ptx(&text))
             }
@@ -52,7 +52,11 @@ impl KernelModule {
                         have: prebuilt.architectures(),
                     }
                 })?;
-                KernelModule::load(device, prebuilt.name, ModuleImage::Binary(object.image))
+                KernelModule::load(
+                    device,
+                    prebuilt.name,
+                    ModuleImage::Binary(&object.image.inflate()?),
+                )
             }
             ImageKind::HostTable => {
                 let table = ModuleImage::HostTable((prebuilt.host)());

@@ -1,12 +1,14 @@
 use hip_dispatch::host::HostKernel;
 
+use crate::{Error, Result};
+
 /// A kernel text compiled ahead of time for every vendor.
 #[derive(Debug, Clone, Copy)]
 pub struct Prebuilt {
     /// What it is called in errors.
     pub name: &'static str,
     /// PTX for NVIDIA; old enough that any driver served compiles it.
-    pub ptx: &'static str,
+    pub ptx: Blob,
     /// ELF code objects for AMD, one an architecture.
     pub code_objects: &'static [CodeObject],
     /// The functions for the CPU that this process runs on.
@@ -19,7 +21,22 @@ pub struct CodeObject {
     /// `gfx90a`, or with features `gfx90a:xnack+`.
     pub arch: &'static str,
     /// The ELF file.
-    pub image: &'static [u8],
+    pub image: Blob,
+}
+
+/// An image within the program, deflated (RFC 1951): PTX shrinks to a seventh.
+#[derive(Debug, Clone, Copy)]
+pub struct Blob(pub &'static [u8]);
+
+impl Blob {
+    /// The image.
+    ///
+    /// # Errors
+    /// The bytes are no deflated data.
+    pub fn inflate(&self) -> Result<Vec<u8>> {
+        miniz_oxide::inflate::decompress_to_vec(self.0)
+            .map_err(|error| Error::Damaged(error.to_string()))
+    }
 }
 
 impl Prebuilt {
@@ -52,23 +69,36 @@ mod tests {
     const OBJECTS: &[CodeObject] = &[
         CodeObject {
             arch: "gfx90a",
-            image: b"any",
+            image: Blob(b""),
         },
         CodeObject {
             arch: "gfx90a:xnack+",
-            image: b"xnack",
+            image: Blob(b""),
         },
         CodeObject {
             arch: "gfx1030",
-            image: b"rdna",
+            image: Blob(b""),
         },
     ];
     const PREBUILT: Prebuilt = Prebuilt {
         name: "test",
-        ptx: "",
+        ptx: Blob(b""),
         code_objects: OBJECTS,
         host: || &[],
     };
+
+    #[test]
+    fn a_blob_is_inflated_or_refused() {
+        let image = b"kernel kernel kernel kernel kernel".repeat(100);
+        let deflated = miniz_oxide::deflate::compress_to_vec(&image, 9);
+        assert!(deflated.len() < image.len() / 10);
+        let leaked: &'static [u8] = deflated.leak();
+        assert_eq!(Blob(leaked).inflate().unwrap(), image);
+        assert!(matches!(
+            Blob(&leaked[..leaked.len() / 2]).inflate(),
+            Err(Error::Damaged(_))
+        ));
+    }
 
     #[test]
     fn the_most_specific_code_object_that_fits_is_taken() {

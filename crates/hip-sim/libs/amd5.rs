@@ -1,1 +1,9 @@
-//! x
+//! Stands in for `libamdhip64.so.5`.
+#![allow(non_snake_case)] // the vendor's names
+
+#[path = "abi/extensions.rs"]
+mod extensions;
+#[path = "abi/hip.rs"]
+mod hip;
+
+static PROFILE: hip_sim::Profile = hip_sim::profile::AMD5;

@@ -1,1 +1,11 @@
-//! x
+//! Stands in for `libamdhip64.so.6`.
+#![allow(non_snake_case)] // the vendor's names
+
+#[path = "abi/extensions.rs"]
+mod extensions;
+#[path = "abi/hip.rs"]
+mod hip;
+#[path = "abi/hip_since_6.rs"]
+mod hip_since_6;
+
+static PROFILE: hip_sim::Profile = hip_sim::profile::AMD6;

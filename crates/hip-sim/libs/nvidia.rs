@@ -1,1 +1,9 @@
-//! x
+//! Stands in for `libcuda.so.1` of driver 580.
+#![allow(non_snake_case)] // the vendor's names
+
+#[path = "abi/cuda.rs"]
+mod cuda;
+#[path = "abi/extensions.rs"]
+mod extensions;
+
+static PROFILE: hip_sim::Profile = hip_sim::profile::NVIDIA;

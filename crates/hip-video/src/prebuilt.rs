@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask kernels` writes `prebuilt/`; its `--check` compares it with the texts.
 
-use hip_rtc::{CodeObject, Prebuilt};
+use hip_rtc::{Blob, CodeObject, Prebuilt};
 
 use crate::host::host_kernels;
 
@@ -10,7 +10,7 @@ macro_rules! prebuilt {
     ($($name:ident)*) => {
         [$(Prebuilt {
             name: stringify!($name),
-            ptx: include_str!(concat!("../prebuilt/", stringify!($name), ".ptx")),
+            ptx: prebuilt!(@blob $name ".ptx"),
             code_objects: &[
                 prebuilt!(@object $name "gfx906"),
                 prebuilt!(@object $name "gfx90a"),
@@ -22,8 +22,12 @@ macro_rules! prebuilt {
     (@object $name:ident $arch:literal) => {
         CodeObject {
             arch: $arch,
-            image: include_bytes!(concat!("../prebuilt/", stringify!($name), ".", $arch, ".hsaco")),
+            image: prebuilt!(@blob $name concat!(".", $arch, ".hsaco")),
         }
+    };
+    // The build script deflates what lies in `prebuilt/`.
+    (@blob $name:ident $ending:expr) => {
+        Blob(include_bytes!(concat!(env!("OUT_DIR"), "/", stringify!($name), $ending, ".deflate")))
     };
 }
 
@@ -75,23 +79,19 @@ mod tests {
     fn every_module_holds_its_entry_point() {
         for prebuilt in &CONVERT {
             let entry = format!(".visible .entry {}(", prebuilt.name);
-            assert!(prebuilt.ptx.contains(&entry), "{}", prebuilt.name);
-            assert!(prebuilt.ptx.contains(".target sm_52"));
+            let ptx = String::from_utf8(prebuilt.ptx.inflate().expect("PTX")).expect("text");
+            assert!(ptx.contains(&entry), "{}", prebuilt.name);
+            assert!(ptx.contains(".target sm_52"));
             assert!(
                 (prebuilt.host)()
                     .iter()
                     .any(|kernel| kernel.name == prebuilt.name)
             );
             for object in prebuilt.code_objects {
-                assert_eq!(
-                    &object.image[..4],
-                    b"\x7fELF",
-                    "{} {}",
-                    prebuilt.name,
-                    object.arch
-                );
+                let image = object.image.inflate().expect("an image");
+                assert_eq!(&image[..4], b"\x7fELF", "{} {}", prebuilt.name, object.arch);
                 let name = prebuilt.name.as_bytes();
-                assert!(object.image.windows(name.len()).any(|bytes| bytes == name));
+                assert!(image.windows(name.len()).any(|bytes| bytes == name));
             }
         }
     }

@@ -1,8 +1,6 @@
 //! Frames go up and come down unchanged.
 
-mod common;
-
-use common::{
+use crate::common::{
     SIZES, Storage, buffer_of, caps_of, first_difference, harness, image_of, init, offered_pool,
     random_image, test_device,
 };

@@ -1,8 +1,6 @@
 //! `hipconvertscale` against the double-precision oracle.
 
-mod common;
-
-use common::{
+use crate::common::{
     Storage, buffer_of, caps_of, harness, hip_caps_of, image_of, message_text, random_image,
     test_device,
 };
@@ -210,7 +208,8 @@ fn what_needs_nothing_passes_through() {
         ("", ",colorimetry=bt601", false),
         ("", ",chroma-site=jpeg", false),
     ] {
-        let mut harness = gst_check::Harness::new_parse(&common::launch_line("hipconvertscale"));
+        let mut harness =
+            gst_check::Harness::new_parse(&crate::common::launch_line("hipconvertscale"));
         let output = format!("video/x-raw(memory:HIPMemory){output_fields}");
         harness.set_sink_caps(output.parse().unwrap());
         let caps = format!("{}{fields}", hip_caps_of(&info));
@@ -285,7 +284,7 @@ fn metas_follow_the_picture() {
 fn interlaced_frames_are_not_converted() {
     let Some(device) = test_device() else { return };
     let info = FrameInfo::new(Format::Nv12, 64, 48);
-    let mut harness = gst_check::Harness::new_parse(&common::launch_line("hipconvertscale"));
+    let mut harness = gst_check::Harness::new_parse(&crate::common::launch_line("hipconvertscale"));
     harness.set_sink_caps_str("video/x-raw(memory:HIPMemory),format=RGBA");
     let caps = format!("{},interlace-mode=interleaved", hip_caps_of(&info));
     harness.set_src_caps(caps.parse().unwrap());

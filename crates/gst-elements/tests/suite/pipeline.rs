@@ -1,10 +1,8 @@
 //! Whole pipelines: sharing, choice of device, and what the bus says.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 
-use common::{
+use crate::common::{
     Storage, buffer_of, caps_of, image_of, init, launch_line, message_text, random_image,
     test_device,
 };
@@ -54,7 +52,7 @@ fn branches_of_a_tee_share_frames() {
     let small = FrameInfo::new(Format::Rgba, 32, 24);
     let large = FrameInfo::new(Format::I420, 80, 60);
     let branch = |info: &FrameInfo, name: &str| {
-        let caps = common::hip_caps_of(info);
+        let caps = crate::common::hip_caps_of(info);
         format!(
             "t. ! queue ! {} ! {caps} ! {} ! appsink sync=false name={name}",
             launch_line("hipconvertscale"),
