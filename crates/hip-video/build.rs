@@ -18,6 +18,19 @@ fn main() {
     println!("cargo::rerun-if-changed=host");
     println!("cargo::rerun-if-changed=prebuilt");
     deflate_images();
+    let texts = fs::read_dir("kernels").expect("the folder of kernels");
+    let mut texts: Vec<String> = texts
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    texts.sort();
+    // For a test that none is left out of `prebuilt::TEXTS`.
+    println!("cargo::rustc-env=KERNEL_TEXTS={}", texts.join(" "));
     let x86_64 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
     let levels: &[(&str, &[&str])] = if x86_64 {
         &X86_64_LEVELS

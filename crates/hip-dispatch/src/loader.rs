@@ -93,7 +93,9 @@ impl std::error::Error for LoadError {}
 /// The system's own words: libloading says only which call failed and keeps them as the source.
 fn reason(error: &libloading::Error) -> String {
     use std::error::Error;
-    error.source().map_or_else(|| error.to_string(), |source| source.to_string())
+    error
+        .source()
+        .map_or_else(|| error.to_string(), |source| source.to_string())
 }
 
 /// Whether the loader's message says no more than that there is no such file.

@@ -19,7 +19,11 @@ fn host_is_always_found_and_chosen_where_there_is_nothing_else() {
     assert_eq!(selected.info.vendor, Vendor::Host);
     assert_eq!(selected.fallback, None, "no library, no warning");
     let report = runtime.discover();
-    let host = report.vendors.iter().find(|report| report.vendor == Vendor::Host).unwrap();
+    let host = report
+        .vendors
+        .iter()
+        .find(|report| report.vendor == Vendor::Host)
+        .unwrap();
     assert_eq!(host.devices.as_ref().unwrap().len(), 1);
 }
 
@@ -36,18 +40,29 @@ fn a_missing_vendor_is_an_error_that_names_the_file() {
         assert_eq!(error.kind(), ErrorKind::NoDevice);
     }
     let report = runtime.discover().to_string();
-    assert!(report.contains("libno-amd-here.so.7") && report.contains("host:0"), "{report}");
+    assert!(
+        report.contains("libno-amd-here.so.7") && report.contains("host:0"),
+        "{report}"
+    );
 }
 
 #[test]
 fn a_device_that_is_not_there_lists_those_that_are() {
     let runtime = bare();
-    for text in ["host:7", "0000:ff:1f.7", "GPU-00000000-0000-0000-0000-000000000001", "4"] {
+    for text in [
+        "host:7",
+        "0000:ff:1f.7",
+        "GPU-00000000-0000-0000-0000-000000000001",
+        "4",
+    ] {
         let error = runtime.select(&text.parse().unwrap()).unwrap_err();
         assert!(matches!(error, SelectError::NotFound { .. }), "{error}");
         assert!(error.to_string().contains("host"), "{error}");
     }
-    assert_eq!(runtime.select(&"0".parse().unwrap()).unwrap().info.vendor, Vendor::Host);
+    assert_eq!(
+        runtime.select(&"0".parse().unwrap()).unwrap().info.vendor,
+        Vendor::Host
+    );
 }
 
 #[test]
@@ -56,7 +71,14 @@ fn host_shows_as_many_devices_as_configured() {
     config.host_devices = 3;
     let runtime = Runtime::new(config);
     assert_eq!(runtime.devices(Vendor::Host).unwrap().len(), 3);
-    assert_eq!(runtime.select(&"host:2".parse().unwrap()).unwrap().info.ordinal, 2);
+    assert_eq!(
+        runtime
+            .select(&"host:2".parse().unwrap())
+            .unwrap()
+            .info
+            .ordinal,
+        2
+    );
 }
 
 /// The library that a vendor's file name was put on: loads, but is no driver.

@@ -7,12 +7,20 @@ use hip_dispatch::*;
 
 fn vendor() -> Option<Vendor> {
     let name = std::env::var("HIP_TEST_VENDOR").unwrap_or_else(|_| "host".to_owned());
-    let vendor = name.split(':').next().unwrap_or_default().parse().expect("a vendor");
+    let vendor = name
+        .split(':')
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .expect("a vendor");
     let count = hip_get_device_count(vendor);
     if let Ok(1..) = count {
         return Some(vendor);
     }
-    assert!(std::env::var_os("HIP_TEST_REQUIRE").is_none(), "no device: {count:?}");
+    assert!(
+        std::env::var_os("HIP_TEST_REQUIRE").is_none(),
+        "no device: {count:?}"
+    );
     println!("skipped: no device of {vendor}: {count:?}");
     None
 }
@@ -47,7 +55,14 @@ fn pitched_memory_is_filled_and_read_back() {
     // synchronised before `result` is read.
     unsafe {
         hip_memset_2d(vendor, ptr, stride, 0xAB, width, height, Some(stream)).unwrap();
-        hip_memset(vendor, ptr.offset(stride), MemsetValue::U8(0xCD), 5, Some(stream)).unwrap();
+        hip_memset(
+            vendor,
+            ptr.offset(stride),
+            MemsetValue::U8(0xCD),
+            5,
+            Some(stream),
+        )
+        .unwrap();
         let copy = Memcpy2D {
             dst: CopyEnd::Host(result.as_mut_ptr()),
             dst_stride: width,
@@ -62,8 +77,19 @@ fn pitched_memory_is_filled_and_read_back() {
         hip_free(vendor, ptr).unwrap();
         hip_stream_destroy(vendor, stream).unwrap();
     }
-    let expected = |index: usize| if (width..width + 5).contains(&index) { 0xCD } else { 0xAB };
-    assert!(result.iter().enumerate().all(|(index, byte)| *byte == expected(index)));
+    let expected = |index: usize| {
+        if (width..width + 5).contains(&index) {
+            0xCD
+        } else {
+            0xAB
+        }
+    };
+    assert!(
+        result
+            .iter()
+            .enumerate()
+            .all(|(index, byte)| *byte == expected(index))
+    );
 }
 
 #[test]
@@ -112,7 +138,10 @@ fn errors_name_vendor_call_and_code() {
     let Some(vendor) = vendor() else { return };
     let bound = Bound::new(vendor);
     let error = hip_malloc(vendor, 1 << 50).unwrap_err();
-    assert_eq!((error.vendor, error.code, error.kind), (vendor, 2, ErrorKind::OutOfMemory));
+    assert_eq!(
+        (error.vendor, error.code, error.kind),
+        (vendor, 2, ErrorKind::OutOfMemory)
+    );
     assert!(error.to_string().contains(error.call) && error.to_string().contains("code 2"));
     // SAFETY: an image that is none is refused, not loaded.
     let error = unsafe { hip_module_load_data(vendor, ModuleImage::Ptx(c"not a kernel")) };

@@ -6,4 +6,4 @@ mod extensions;
 #[path = "abi/hip.rs"]
 mod hip;
 
-static PROFILE: hip_sim::Profile = hip_sim::profile::AMD5;
+const PROFILE: hip_sim::Profile = hip_sim::profile::AMD5;

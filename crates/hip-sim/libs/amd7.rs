@@ -8,4 +8,4 @@ mod hip;
 #[path = "abi/hip_since_6.rs"]
 mod hip_since_6;
 
-static PROFILE: hip_sim::Profile = hip_sim::profile::AMD7;
+const PROFILE: hip_sim::Profile = hip_sim::profile::AMD7;

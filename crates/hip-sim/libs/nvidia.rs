@@ -6,4 +6,4 @@ mod cuda;
 #[path = "abi/extensions.rs"]
 mod extensions;
 
-static PROFILE: hip_sim::Profile = hip_sim::profile::NVIDIA;
+const PROFILE: hip_sim::Profile = hip_sim::profile::NVIDIA;

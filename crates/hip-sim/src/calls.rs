@@ -69,7 +69,10 @@ impl Calls {
     pub fn count(&self, name: &str, thread: &str) -> u64 {
         let counts = lock(&self.counts);
         let by_thread = counts.get(name).into_iter().flatten();
-        by_thread.filter(|(on, _)| on.contains(thread)).map(|(_, count)| count).sum()
+        by_thread
+            .filter(|(on, _)| on.contains(thread))
+            .map(|(_, count)| count)
+            .sum()
     }
 
     /// All calls.

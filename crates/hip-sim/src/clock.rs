@@ -32,7 +32,10 @@ impl Clock {
 
     /// Makes a moment of an actor, and all before it, over.
     pub fn learn(&mut self, epoch: Epoch) {
-        match self.0.binary_search_by_key(&epoch.actor, |(actor, _)| *actor) {
+        match self
+            .0
+            .binary_search_by_key(&epoch.actor, |(actor, _)| *actor)
+        {
             Ok(index) => self.0[index].1 = self.0[index].1.max(epoch.time),
             Err(index) => self.0.insert(index, (epoch.actor, epoch.time)),
         }
@@ -68,7 +71,10 @@ impl Timeline {
 
     /// The next moment.
     pub fn tick(&mut self) -> Epoch {
-        let epoch = Epoch { actor: self.actor, time: self.clock.get(self.actor) + 1 };
+        let epoch = Epoch {
+            actor: self.actor,
+            time: self.clock.get(self.actor) + 1,
+        };
         self.clock.learn(epoch);
         epoch
     }

@@ -28,7 +28,9 @@ pub fn handle(context: usize) -> usize {
 }
 
 fn context_of(handle: usize) -> Result<usize> {
-    let offset = handle.checked_sub(FIRST_HANDLE).ok_or(code::INVALID_CONTEXT)?;
+    let offset = handle
+        .checked_sub(FIRST_HANDLE)
+        .ok_or(code::INVALID_CONTEXT)?;
     match offset % HANDLE_STEP {
         0 => Ok(offset / HANDLE_STEP),
         _ => Err(code::INVALID_CONTEXT),
@@ -39,7 +41,11 @@ impl Sim {
     /// Checks an ordinal.
     pub fn device(&self, ordinal: i32) -> Result<u32> {
         let ordinal = u32::try_from(ordinal).map_err(|_| code::INVALID_DEVICE)?;
-        if ordinal < self.devices() { Ok(ordinal) } else { Err(code::INVALID_DEVICE) }
+        if ordinal < self.devices() {
+            Ok(ordinal)
+        } else {
+            Err(code::INVALID_DEVICE)
+        }
     }
 
     /// The context that is current on this thread and alive.
@@ -92,7 +98,11 @@ impl Sim {
 
     /// `cuCtxSetCurrent`: replaces what is current; 0 takes it away.
     pub fn set_current(&self, handle: usize) -> Result<()> {
-        let context = if handle == 0 { None } else { Some(self.context(handle)?) };
+        let context = if handle == 0 {
+            None
+        } else {
+            Some(self.context(handle)?)
+        };
         STACK.with_borrow_mut(|stack| {
             stack.pop();
             stack.extend(context);
@@ -164,7 +174,11 @@ impl Sim {
         *retained = retained.checked_sub(1).ok_or(code::INVALID_CONTEXT)?;
         let last = *retained == 0;
         drop(state);
-        if last { self.tear_down(context) } else { Ok(()) }
+        if last {
+            self.tear_down(context)
+        } else {
+            Ok(())
+        }
     }
 
     /// Destroys what is in a context, once its work is done.
@@ -172,15 +186,30 @@ impl Sim {
         self.on_host(context, |host| host.context_synchronize())?;
         let mut state = self.state();
         let state = &mut *state;
-        let blocks = state.blocks.extract_if(.., |_, block| block.context == context);
-        let blocks: Vec<_> = blocks.map(|(address, block)| (address, block.kind)).collect();
-        let streams: Vec<_> =
-            state.streams.extract_if(|_, s| s.context == context).map(|(_, s)| s.handle).collect();
-        let events: Vec<_> =
-            state.events.extract_if(|_, e| e.context == context).map(|(_, e)| e.handle).collect();
-        let modules: Vec<_> =
-            state.modules.extract_if(|_, m| m.context == context).map(|(_, m)| m.handle).collect();
-        state.functions.retain(|_, function| function.context != context);
+        let blocks = state
+            .blocks
+            .extract_if(.., |_, block| block.context == context);
+        let blocks: Vec<_> = blocks
+            .map(|(address, block)| (address, block.kind))
+            .collect();
+        let streams: Vec<_> = state
+            .streams
+            .extract_if(|_, s| s.context == context)
+            .map(|(_, s)| s.handle)
+            .collect();
+        let events: Vec<_> = state
+            .events
+            .extract_if(|_, e| e.context == context)
+            .map(|(_, e)| e.handle)
+            .collect();
+        let modules: Vec<_> = state
+            .modules
+            .extract_if(|_, m| m.context == context)
+            .map(|(_, m)| m.handle)
+            .collect();
+        state
+            .functions
+            .retain(|_, function| function.context != context);
         // SAFETY: all of it was this context's and is no longer in any table, so it is given back
         // once; the context's work is done, and Host waits for what other contexts may do.
         self.on_host(context, |host| unsafe {
@@ -194,9 +223,15 @@ impl Sim {
                     }
                 }
             }
-            streams.into_iter().try_for_each(|stream| host.stream_destroy(stream))?;
-            events.into_iter().try_for_each(|event| host.event_destroy(event))?;
-            modules.into_iter().try_for_each(|module| host.module_unload(module))
+            streams
+                .into_iter()
+                .try_for_each(|stream| host.stream_destroy(stream))?;
+            events
+                .into_iter()
+                .try_for_each(|event| host.event_destroy(event))?;
+            modules
+                .into_iter()
+                .try_for_each(|module| host.module_unload(module))
         })
     }
 

@@ -35,9 +35,13 @@ impl Fault {
         let mut parts = head.splitn(3, ':').map(str::trim);
         let (name, nth) = (parts.next()?, parts.next()?);
         let thread = parts.next().unwrap_or_default().to_owned();
-        let (nth, later_too) = nth.strip_suffix('+').map_or((nth, false), |nth| (nth, true));
+        let (nth, later_too) = nth
+            .strip_suffix('+')
+            .map_or((nth, false), |nth| (nth, true));
         let nth: u64 = nth.parse().ok()?;
-        let gives_memory = ["Alloc", "Malloc", "Create"].iter().any(|word| name.contains(word));
+        let gives_memory = ["Alloc", "Malloc", "Create"]
+            .iter()
+            .any(|word| name.contains(word));
         let usual = if gives_memory { OUT_OF_MEMORY } else { UNKNOWN };
         (!name.is_empty() && nth > 0).then(|| Fault {
             name: name.to_owned(),
@@ -67,7 +71,9 @@ mod tests {
     #[test]
     fn the_nth_call_on_the_thread_fails() {
         let mut faults = Fault::parse_all("f:2:src=7, g:1+").unwrap();
-        let [f, g] = &mut faults[..] else { panic!("two faults") };
+        let [f, g] = &mut faults[..] else {
+            panic!("two faults")
+        };
         let struck = [
             f.strike("f", "src"),
             f.strike("f", "sink"),

@@ -46,7 +46,11 @@ fn unknown(state: &State, context: usize, args: &[Vec<u8>]) -> Vec<Touch> {
         let area = Area::linear(address, 1);
         let block = state.device_range(context, &area).ok()?;
         let whole = Area::linear(block, state.blocks.get(&block)?.len);
-        Some(Touch { block, area: whole, write: true })
+        Some(Touch {
+            block,
+            area: whole,
+            write: true,
+        })
     };
     addresses.filter_map(touch).collect()
 }
@@ -133,9 +137,12 @@ pub mod convert {
         rows: i32,
         write: bool,
     ) -> Option<Touch> {
-        let block = state.device_range(context, &Area::linear(address, 1)).ok()?;
+        let block = state
+            .device_range(context, &Area::linear(address, 1))
+            .ok()?;
         let end = block + state.blocks.get(&block)?.len;
-        let bytes = |rows: i32| u64::from(stride.unsigned_abs()) * u64::from(rows.max(0).unsigned_abs());
+        let bytes =
+            |rows: i32| u64::from(stride.unsigned_abs()) * u64::from(rows.max(0).unsigned_abs());
         let (from, to) = match stride < 0 {
             true => (address.checked_sub(bytes(rows - 1))?, address + bytes(1)),
             false => (address, address + bytes(rows)),
@@ -165,7 +172,9 @@ mod tests {
             let first = hip_video_convert_layout(&mut count);
             std::slice::from_raw_parts(first, count as usize)
         };
-        use convert::{DST, DST_SIZE, DST_STRIDE, READER, SRC, SRC_CHROMA_SIZE, SRC_SIZE, SRC_STRIDE};
+        use convert::{
+            DST, DST_SIZE, DST_STRIDE, READER, SRC, SRC_CHROMA_SIZE, SRC_SIZE, SRC_STRIDE,
+        };
         let named = [
             (1, SRC),
             (2, DST),
@@ -208,11 +217,28 @@ mod tests {
     fn a_conversion_reads_and_writes_its_planes() {
         let state = state();
         let find = |params| touches(&state, 0, "convert_packed_8_scaled", &[params]);
-        let source = Touch { block: 0x1000, area: Area::linear(0x1010, 64), write: false };
-        let written = |start, bytes| Touch { block: 0x2000, area: Area::linear(start, bytes), write: true };
-        assert_eq!(find(params(0x1010, 0x2000, 32)), Ok(vec![source, written(0x2000, 96)]));
-        assert_eq!(find(params(0x1010, 0x20c0, 32)), Ok(vec![source, written(0x20c0, 64)]));
-        assert_eq!(find(params(0x1010, 0x2040, -32)), Ok(vec![source, written(0x2000, 96)]));
+        let source = Touch {
+            block: 0x1000,
+            area: Area::linear(0x1010, 64),
+            write: false,
+        };
+        let written = |start, bytes| Touch {
+            block: 0x2000,
+            area: Area::linear(start, bytes),
+            write: true,
+        };
+        assert_eq!(
+            find(params(0x1010, 0x2000, 32)),
+            Ok(vec![source, written(0x2000, 96)])
+        );
+        assert_eq!(
+            find(params(0x1010, 0x20c0, 32)),
+            Ok(vec![source, written(0x20c0, 64)])
+        );
+        assert_eq!(
+            find(params(0x1010, 0x2040, -32)),
+            Ok(vec![source, written(0x2000, 96)])
+        );
         assert_eq!(find(params(0x1010, 0x3000, 32)), Err(0x3000));
         assert_eq!(find(params(0x1100, 0x2000, 32)), Err(0x1100));
     }
@@ -223,7 +249,11 @@ mod tests {
         let mut struct_arg = 7_u64.to_le_bytes().to_vec();
         struct_arg.extend(0x1050_u64.to_le_bytes());
         let args = [vec![1, 2, 3, 4], struct_arg];
-        let whole = Touch { block: 0x1000, area: Area::linear(0x1000, 0x100), write: true };
+        let whole = Touch {
+            block: 0x1000,
+            area: Area::linear(0x1000, 0x100),
+            write: true,
+        };
         assert_eq!(touches(&state, 0, "mystery", &args), Ok(vec![whole]));
     }
 }

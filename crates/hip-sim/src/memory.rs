@@ -51,8 +51,17 @@ pub struct Rows {
 impl Rows {
     /// Bytes in a row from one side to another.
     pub fn linear(dst: (Side, u64), src: (Side, u64), bytes: usize) -> Rows {
-        let end = |(side, address)| End { side, address, stride: bytes };
-        Rows { dst: end(dst), src: end(src), width: bytes, height: 1 }
+        let end = |(side, address)| End {
+            side,
+            address,
+            stride: bytes,
+        };
+        Rows {
+            dst: end(dst),
+            src: end(src),
+            width: bytes,
+            height: 1,
+        }
     }
 }
 
@@ -72,13 +81,22 @@ pub struct Fill {
 }
 
 fn area(address: u64, stride: usize, width: usize, height: usize) -> Result<Area> {
-    let last = stride.checked_mul(height - 1).and_then(|bytes| bytes.checked_add(width));
-    let fits = last.and_then(|bytes| address.checked_add(bytes as u64)).is_some();
+    let last = stride
+        .checked_mul(height - 1)
+        .and_then(|bytes| bytes.checked_add(width));
+    let fits = last
+        .and_then(|bytes| address.checked_add(bytes as u64))
+        .is_some();
     if address == 0 || !fits || height > 1 && stride < width {
         return Err(code::INVALID_VALUE);
     }
     let (stride, width, rows) = (stride.max(1) as u64, width as u64, height as u64);
-    Ok(Area { start: address, stride, width, rows })
+    Ok(Area {
+        start: address,
+        stride,
+        width,
+        rows,
+    })
 }
 
 /// The block of an end that the device or the host may use; `None` for the program's own memory.
@@ -107,12 +125,18 @@ impl Sim {
             return Err(code::OUT_OF_MEMORY);
         }
         let ptr = self.on_host(context, |host| host.mem_alloc(bytes))?;
-        self.state().add_block(ptr.0, bytes as u64, Kind::Device, context);
+        self.state()
+            .add_block(ptr.0, bytes as u64, Kind::Device, context);
         Ok(ptr.0)
     }
 
     /// Allocates rows; gives the address and the stride in bytes.
-    pub fn mem_alloc_pitch(&self, width: usize, height: usize, element: u32) -> Result<(u64, usize)> {
+    pub fn mem_alloc_pitch(
+        &self,
+        width: usize,
+        height: usize,
+        element: u32,
+    ) -> Result<(u64, usize)> {
         if !matches!(element, 4 | 8 | 16) {
             return Err(code::INVALID_VALUE);
         }
@@ -138,7 +162,8 @@ impl Sim {
         let flags = HostAllocFlags::PORTABLE;
         let ptr = self.on_host(context, |host| host.host_alloc(bytes, flags))?;
         let address = ptr.as_ptr().expose_provenance() as u64;
-        self.state().add_block(address, bytes as u64, Kind::Pinned, context);
+        self.state()
+            .add_block(address, bytes as u64, Kind::Pinned, context);
         Ok(address)
     }
 
@@ -155,7 +180,9 @@ impl Sim {
 
     fn damage(&self, result: Result<()>, address: u64) -> Result<()> {
         if result == Err(code::ILLEGAL_ADDRESS) {
-            self.complain(&format!("memory outside the block at {address:#x} was overwritten"));
+            self.complain(&format!(
+                "memory outside the block at {address:#x} was overwritten"
+            ));
         }
         result
     }
@@ -242,9 +269,14 @@ impl Sim {
         // SAFETY: the rows are inside a live block.
         let work = |host: &Host, stream| unsafe {
             match fill.value {
-                MemsetValue::U8(value) if fill.height > 1 => {
-                    host.memset_2d(ptr, fill.stride, value, fill.width, fill.height, Some(stream))
-                }
+                MemsetValue::U8(value) if fill.height > 1 => host.memset_2d(
+                    ptr,
+                    fill.stride,
+                    value,
+                    fill.width,
+                    fill.height,
+                    Some(stream),
+                ),
                 value => host.memset(ptr, value, fill.width, Some(stream)),
             }
         };
@@ -296,7 +328,9 @@ impl Sim {
     /// What an address is in, and the number of its context (on AMD the device's).
     pub fn kind_at(&self, address: u64) -> Option<(Kind, usize)> {
         let state = self.state();
-        state.block_at(address).map(|(_, block)| (block.kind, block.context))
+        state
+            .block_at(address)
+            .map(|(_, block)| (block.kind, block.context))
     }
 
     /// How much there is of something: 0 blocks of device memory, 1 their bytes, 2 blocks of pinned
@@ -304,7 +338,13 @@ impl Sim {
     /// as they are; none on AMD). 0 for any other number.
     pub fn live(&self, what: i32) -> u64 {
         let state = self.state();
-        let sizes = |kind| state.blocks.values().filter(move |b| b.kind == kind).map(|b| b.len);
+        let sizes = |kind| {
+            state
+                .blocks
+                .values()
+                .filter(move |b| b.kind == kind)
+                .map(|b| b.len)
+        };
         match what {
             0 => sizes(Kind::Device).count() as u64,
             1 => sizes(Kind::Device).sum(),
@@ -313,9 +353,11 @@ impl Sim {
             4 => state.streams.len() as u64,
             5 => state.events.len() as u64,
             6 => state.modules.len() as u64,
-            7 if !self.profile.is_amd() => {
-                state.contexts.iter().map(|context| u64::from(context.retained)).sum()
-            }
+            7 if !self.profile.is_amd() => state
+                .contexts
+                .iter()
+                .map(|context| u64::from(context.retained))
+                .sum(),
             _ => 0,
         }
     }
@@ -335,7 +377,9 @@ impl Sim {
         });
         let findings = state.access(block, area, write, &moment, &"the program".into());
         drop(state);
-        let ordered = findings.iter().all(|finding| finding.unproven && !self.settings.strict);
+        let ordered = findings
+            .iter()
+            .all(|finding| finding.unproven && !self.settings.strict);
         self.report(findings);
         i32::from(!ordered)
     }

@@ -51,15 +51,26 @@ impl Sim {
             }
         };
         let kernels = kernels.inspect_err(|refusal| {
-            self.calls.line(&format!("!\tmodule refused: {}", refusal.text));
+            self.calls
+                .line(&format!("!\tmodule refused: {}", refusal.text));
         })?;
         let table = ModuleImage::HostTable(kernels::table());
         // SAFETY: a table of this process.
         let handle = self.on_host(context, |host| unsafe { host.module_load(table) });
         let handle = handle.map_err(plain)?;
-        let kernels = kernels.into_iter().map(|kernel| (Arc::new(kernel), None)).collect();
+        let kernels = kernels
+            .into_iter()
+            .map(|kernel| (Arc::new(kernel), None))
+            .collect();
         let key = number(handle.as_raw());
-        self.state().modules.insert(key, Module { context, handle, kernels });
+        self.state().modules.insert(
+            key,
+            Module {
+                context,
+                handle,
+                kernels,
+            },
+        );
         Ok(key)
     }
 
@@ -67,10 +78,14 @@ impl Sim {
     pub fn module_unload(&self, module: usize) -> Result<()> {
         let mut state = self.state();
         let removed = state.modules.remove(&module).ok_or(code::INVALID_HANDLE)?;
-        state.functions.retain(|_, function| function.module != module);
+        state
+            .functions
+            .retain(|_, function| function.module != module);
         drop(state);
         // SAFETY: it was in the table, so it is alive, and is unloaded once.
-        self.on_host(removed.context, |host| unsafe { host.module_unload(removed.handle) })
+        self.on_host(removed.context, |host| unsafe {
+            host.module_unload(removed.handle)
+        })
     }
 
     /// Looks a kernel up.
@@ -79,7 +94,10 @@ impl Sim {
         let state = &mut *state;
         let found = state.modules.get_mut(&module).ok_or(code::INVALID_HANDLE)?;
         let text = name.to_str().map_err(|_| code::NOT_FOUND)?;
-        let index = found.kernels.iter().position(|(kernel, _)| kernel.name == text);
+        let index = found
+            .kernels
+            .iter()
+            .position(|(kernel, _)| kernel.name == text);
         let (kernel, known) = &mut found.kernels[index.ok_or(code::NOT_FOUND)?];
         if let Some(function) = known {
             return Ok(*function);
@@ -90,12 +108,22 @@ impl Sim {
             host.module_get_function(module_handle, name)
         });
         let handle = handle.inspect_err(|_| {
-            self.complain(&format!("{text} is in the image, but there is no host build of it"));
+            self.complain(&format!(
+                "{text} is in the image, but there is no host build of it"
+            ));
         })?;
         let key = number(handle.as_raw());
         *known = Some(key);
         let kernel = kernel.clone();
-        state.functions.insert(key, Function { context, module, kernel, handle });
+        state.functions.insert(
+            key,
+            Function {
+                context,
+                module,
+                kernel,
+                handle,
+            },
+        );
         Ok(key)
     }
 
@@ -121,7 +149,11 @@ impl Sim {
         let context = self.current()?;
         let mut state = self.state();
         let on = state.on(context, Some(stream))?;
-        let found = state.functions.get(&function).ok_or(code::INVALID_HANDLE)?.clone();
+        let found = state
+            .functions
+            .get(&function)
+            .ok_or(code::INVALID_HANDLE)?
+            .clone();
         if found.context != context {
             return Err(code::INVALID_HANDLE);
         }
@@ -137,7 +169,10 @@ impl Sim {
                 // The launch is accepted; what it did to the context is seen later.
                 state.contexts[context].failed = Some(code::ILLEGAL_ADDRESS);
                 drop(state);
-                self.complain(&format!("{} was given {address:#x}, no memory of its", kernel.name));
+                self.complain(&format!(
+                    "{} was given {address:#x}, no memory of its",
+                    kernel.name
+                ));
                 return Ok(());
             }
         };
@@ -149,9 +184,14 @@ impl Sim {
             findings.extend(state.access(touch.block, touch.area, touch.write, &moment, &what));
         }
         let shared_mem_bytes = config.shared_mem_bytes.min(HOST_SHARED_MEMORY);
-        let config = LaunchConfig { shared_mem_bytes, ..*config };
-        let mut pointers: Vec<_> =
-            values.iter_mut().map(|value| value.as_mut_ptr().cast::<c_void>()).collect();
+        let config = LaunchConfig {
+            shared_mem_bytes,
+            ..*config
+        };
+        let mut pointers: Vec<_> = values
+            .iter_mut()
+            .map(|value| value.as_mut_ptr().cast::<c_void>())
+            .collect();
         // SAFETY: the values have the sizes of Host's kernel, checked above, and Host copies them
         // before it returns; what they point to is in live blocks or vouched for by the caller.
         let work = |host: &Host, stream| unsafe {
@@ -163,11 +203,17 @@ impl Sim {
     fn check_shape(&self, kernel: &Kernel, config: &LaunchConfig) -> Result<()> {
         let (grid, block) = (config.grid_dim, config.block_dim);
         let over = |sizes: [u32; 3], most: [u32; 3]| {
-            sizes.iter().zip(most).any(|(size, most)| *size == 0 || *size > most)
+            sizes
+                .iter()
+                .zip(most)
+                .any(|(size, most)| *size == 0 || *size > most)
         };
         let threads = block.iter().map(|size| u64::from(*size)).product::<u64>();
         let too_much_shared = config.shared_mem_bytes > self.profile.shared_memory;
-        if over(grid, MAX_GRID) || over(block, MAX_BLOCK) || threads > MAX_THREADS || too_much_shared
+        if over(grid, MAX_GRID)
+            || over(block, MAX_BLOCK)
+            || threads > MAX_THREADS
+            || too_much_shared
         {
             return Err(code::INVALID_VALUE);
         }
@@ -180,13 +226,18 @@ impl Sim {
 
     /// The image and the host build must take the same arguments.
     fn check_host_build(&self, kernel: &Kernel) -> Result<()> {
-        let built = kernels::table().iter().find(|built| built.name == kernel.name);
+        let built = kernels::table()
+            .iter()
+            .find(|built| built.name == kernel.name);
         let sizes: Vec<usize> = kernel.params.iter().map(|param| param.size).collect();
         if built.is_some_and(|built| built.arg_sizes == sizes) {
             return Ok(());
         }
         let expected = built.map(|built| built.arg_sizes);
-        let text = format!("{} takes {sizes:?} bytes by its image, {expected:?} here", kernel.name);
+        let text = format!(
+            "{} takes {sizes:?} bytes by its image, {expected:?} here",
+            kernel.name
+        );
         self.complain(&text);
         Err(code::INVALID_VALUE)
     }
@@ -197,16 +248,25 @@ impl Sim {
 /// # Safety
 /// They are as many as the parameters and as large.
 unsafe fn read_args(params: &[Param], args: Args) -> Result<Vec<Vec<u8>>> {
-    let end = params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
+    let end = params
+        .iter()
+        .map(|param| param.offset + param.size)
+        .max()
+        .unwrap_or(0);
     let source = |index: usize, param: &Param| match args {
         Args::Pointers(array) if array.is_null() => None,
         // SAFETY: the caller's promise: there are as many addresses as parameters.
-        Args::Pointers(array) => unsafe { array.add(index).read() }.cast_const().cast::<u8>().into(),
+        Args::Pointers(array) => unsafe { array.add(index).read() }
+            .cast_const()
+            .cast::<u8>()
+            .into(),
         Args::Buffer(_, size) if size < end => None,
         Args::Buffer(start, _) => Some(start.wrapping_add(param.offset)),
     };
     let value = |(index, param): (usize, &Param)| {
-        let from = source(index, param).filter(|from| !from.is_null()).ok_or(code::INVALID_VALUE)?;
+        let from = source(index, param)
+            .filter(|from| !from.is_null())
+            .ok_or(code::INVALID_VALUE)?;
         // SAFETY: the caller's promise: the argument is as large as the parameter.
         Ok(unsafe { std::slice::from_raw_parts(from, param.size) }.to_vec())
     };

@@ -28,7 +28,12 @@ pub struct Area {
 impl Area {
     /// Bytes in a row.
     pub fn linear(start: u64, bytes: u64) -> Area {
-        Area { start, stride: bytes.max(1), width: bytes, rows: 1 }
+        Area {
+            start,
+            stride: bytes.max(1),
+            width: bytes,
+            rows: 1,
+        }
     }
 
     /// One past the last byte.
@@ -68,8 +73,7 @@ impl Area {
 
     /// Whether every byte of `other` is one of this.
     fn covers(&self, other: &Area) -> bool {
-        self == other
-            || self.is_linear() && self.start <= other.start && other.end() <= self.end()
+        self == other || self.is_linear() && self.start <= other.start && other.end() <= self.end()
     }
 }
 
@@ -119,8 +123,8 @@ impl History {
             .collect();
         self.0.retain(|earlier| {
             // A write stands for all that it follows; an actor's later read for its earlier one.
-            let replaced = access.write
-                || !earlier.write && earlier.epoch.actor == access.epoch.actor;
+            let replaced =
+                access.write || !earlier.write && earlier.epoch.actor == access.epoch.actor;
             !(replaced && access.area.covers(&earlier.area))
         });
         self.0.push(access);
@@ -137,7 +141,12 @@ impl std::fmt::Display for Access {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (verb, area) = (if self.write { "writes" } else { "reads" }, &self.area);
         let (what, on) = (&self.what, &self.on);
-        write!(f, "{what} on {on} {verb} {:#x}..{:#x}", area.start, area.end())
+        write!(
+            f,
+            "{what} on {on} {verb} {:#x}..{:#x}",
+            area.start,
+            area.end()
+        )
     }
 }
 
@@ -224,7 +233,12 @@ mod tests {
     use super::*;
 
     fn rows(start: u64, stride: u64, width: u64, rows: u64) -> Area {
-        Area { start, stride, width, rows }
+        Area {
+            start,
+            stride,
+            width,
+            rows,
+        }
     }
 
     #[test]
@@ -268,7 +282,13 @@ mod tests {
 
     fn access(epoch: Epoch, area: Area, write: bool) -> Access {
         let (what, on) = ("copy".into(), "a stream".into());
-        Access { area, write, epoch, what, on }
+        Access {
+            area,
+            write,
+            epoch,
+            what,
+            on,
+        }
     }
 
     #[test]
@@ -279,7 +299,11 @@ mod tests {
         let area = Area::linear(100, 10);
         let first = streams[0].tick();
         let clock = streams[0].clock.clone();
-        assert!(history.add(access(first, area, true), &clock, order.hosts()).is_empty());
+        assert!(
+            history
+                .add(access(first, area, true), &clock, order.hosts())
+                .is_empty()
+        );
         // Another stream reads elsewhere, then the same without and with a wait.
         for (start, wait, races) in [(110, false, 0), (105, false, 1), (105, true, 0)] {
             if wait {
@@ -295,9 +319,20 @@ mod tests {
         let second = streams[0].tick();
         let write = access(second, area, true);
         let read = access(streams[1].tick(), area, false);
-        assert!(history.add(read, &streams[1].clock, order.hosts()).is_empty());
-        assert_eq!(history.add(write, &streams[0].clock, order.hosts()).len(), 1);
-        assert_eq!(history.actors().count(), 1, "a write stands for what it covers");
+        assert!(
+            history
+                .add(read, &streams[1].clock, order.hosts())
+                .is_empty()
+        );
+        assert_eq!(
+            history.add(write, &streams[0].clock, order.hosts()).len(),
+            1
+        );
+        assert_eq!(
+            history.actors().count(),
+            1,
+            "a write stands for what it covers"
+        );
     }
 
     #[test]
@@ -312,7 +347,10 @@ mod tests {
         let (epoch, clock) = order.host_acts(2);
         let read = access(epoch, Area::linear(0, 4), false);
         let found = history.clone().add(read, &clock, order.hosts());
-        assert!(matches!(&found[..], [Finding { unproven: true, .. }]), "{found:?}");
+        assert!(
+            matches!(&found[..], [Finding { unproven: true, .. }]),
+            "{found:?}"
+        );
         let (epoch, clock) = order.host_acts(1);
         let read = access(epoch, Area::linear(0, 4), false);
         assert!(history.add(read, &clock, order.hosts()).is_empty());
@@ -328,6 +366,9 @@ mod tests {
         order.host_learns(1, &kept.clock);
         let named = order.sweep(HashSet::from([kept.actor]));
         assert!(named.contains(&kept.actor) && !named.contains(&gone.actor));
-        assert_eq!(epochs.map(|epoch| order.hosts().knows(epoch)), [false, true]);
+        assert_eq!(
+            epochs.map(|epoch| order.hosts().knows(epoch)),
+            [false, true]
+        );
     }
 }

@@ -79,7 +79,9 @@ impl Settings {
 
 fn lost(text: &str) -> Result<(u64, Option<Code>), String> {
     let wrong = || format!("HIP_SIM_LOST is not n or n=code: {text}");
-    let (count, code) = text.split_once('=').map_or((text, None), |(n, c)| (n, Some(c)));
+    let (count, code) = text
+        .split_once('=')
+        .map_or((text, None), |(n, c)| (n, Some(c)));
     let code = code.map(|code| code.trim().parse()).transpose();
     Ok((
         count.trim().parse().map_err(|_| wrong())?,
@@ -134,7 +136,12 @@ mod tests {
 
     #[test]
     fn wrong_settings_are_errors() {
-        for text in ["HIP_SIM_DEVICES=x", "HIP_SIM_LOST=a", "HIP_SIM_LOST=1=b", "HIP_SIM_FAIL=a"] {
+        for text in [
+            "HIP_SIM_DEVICES=x",
+            "HIP_SIM_LOST=a",
+            "HIP_SIM_LOST=1=b",
+            "HIP_SIM_FAIL=a",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }

@@ -57,8 +57,8 @@ pub struct Sim {
     last_finding: Mutex<String>,
 }
 
-/// A host function runs on this thread: when, on its stream.
 thread_local! {
+    /// A host function runs on this thread: when, on its stream.
     static IN_CALLBACK: RefCell<Option<Moment>> = const { RefCell::new(None) };
     static LAST_ERROR: Cell<Code> = const { Cell::new(0) };
     static THREAD: Thread = Thread::new();
@@ -97,7 +97,11 @@ impl Sim {
 
     fn new(profile: &'static Profile, settings: Settings) -> Sim {
         let devices = settings.devices.unwrap_or(1);
-        let created = if profile.is_amd() { 0 } else { CREATED_CONTEXTS };
+        let created = if profile.is_amd() {
+            0
+        } else {
+            CREATED_CONTEXTS
+        };
         let host = Host::new(devices + created);
         let mut state = State::default();
         for device in 0..devices {
@@ -132,7 +136,10 @@ impl Sim {
 
     /// The architecture of its devices.
     pub fn architecture(&self) -> &str {
-        self.settings.architecture.as_deref().unwrap_or(self.profile.architecture)
+        self.settings
+            .architecture
+            .as_deref()
+            .unwrap_or(self.profile.architecture)
     }
 
     /// Bytes of each device's memory.
@@ -150,7 +157,10 @@ impl Sim {
         context: usize,
         work: impl FnOnce(&Host) -> hip_dispatch::Result<T>,
     ) -> Result<T> {
-        let handle = self.host_contexts.get(context).ok_or(code::INVALID_CONTEXT)?;
+        let handle = self
+            .host_contexts
+            .get(context)
+            .ok_or(code::INVALID_CONTEXT)?;
         let run = || {
             let token = self.host.context_push(*handle)?;
             let result = work(&self.host);
@@ -227,7 +237,9 @@ impl Sim {
         let number = self.calls.begin(name, &thread);
         let run = || {
             self.admit(class)?;
-            let fault = lock(&self.faults).iter_mut().find_map(|f| f.strike(name, &thread));
+            let fault = lock(&self.faults)
+                .iter_mut()
+                .find_map(|f| f.strike(name, &thread));
             let code = fault.or_else(|| self.broken(class));
             if code.is_none() || class == Class::Release {
                 let done = catch_unwind(AssertUnwindSafe(|| body(self)));

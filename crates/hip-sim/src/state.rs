@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use hip_dispatch::{EventFlags, EventHandle, FunctionHandle, ModuleHandle, StreamFlags, StreamHandle};
+use hip_dispatch::{
+    EventFlags, EventHandle, FunctionHandle, ModuleHandle, StreamFlags, StreamHandle,
+};
 
 use crate::clock::{Clock, Epoch, Timeline};
 use crate::code::{self, Code, Result};
@@ -142,14 +144,27 @@ impl State {
     /// A new context of a device; its number.
     pub fn add_context(&mut self, device: u32, retained: u32) -> usize {
         let null = self.order.actor(Clock::default());
-        self.contexts.push(Context { device, retained, failed: None, null });
+        self.contexts.push(Context {
+            device,
+            retained,
+            failed: None,
+            null,
+        });
         self.contexts.len() - 1
     }
 
     /// Notes a block.
     pub fn add_block(&mut self, address: u64, len: u64, kind: Kind, context: usize) {
         let history = History::default();
-        self.blocks.insert(address, Block { len, kind, context, history });
+        self.blocks.insert(
+            address,
+            Block {
+                len,
+                kind,
+                context,
+                history,
+            },
+        );
     }
 
     /// Notes a stream, which starts with what its maker knows.
@@ -162,7 +177,12 @@ impl State {
     ) {
         let clock = self.order.thread(thread).clock.clone();
         let timeline = self.order.actor(clock);
-        let stream = Stream { context, flags, handle, timeline };
+        let stream = Stream {
+            context,
+            flags,
+            handle,
+            timeline,
+        };
         self.streams.insert(number(handle.as_raw()), stream);
         if self.order.is_cluttered() {
             self.sweep();
@@ -171,17 +191,31 @@ impl State {
 
     /// Notes an event; the flags are Host's business.
     pub fn add_event(&mut self, context: usize, _flags: EventFlags, handle: EventHandle) {
-        let event = Event { context, handle, clock: Clock::default() };
+        let event = Event {
+            context,
+            handle,
+            clock: Clock::default(),
+        };
         self.events.insert(number(handle.as_raw()), event);
     }
 
     fn sweep(&mut self) {
-        let mut named: HashSet<_> = self.blocks.values().flat_map(|b| b.history.actors()).collect();
+        let mut named: HashSet<_> = self
+            .blocks
+            .values()
+            .flat_map(|b| b.history.actors())
+            .collect();
         named.extend(self.streams.values().map(|stream| stream.timeline.actor));
         named.extend(self.contexts.iter().map(|context| context.null.actor));
         let named = self.order.sweep(named);
-        let streams = self.streams.values_mut().map(|stream| &mut stream.timeline.clock);
-        let nulls = self.contexts.iter_mut().map(|context| &mut context.null.clock);
+        let streams = self
+            .streams
+            .values_mut()
+            .map(|stream| &mut stream.timeline.clock);
+        let nulls = self
+            .contexts
+            .iter_mut()
+            .map(|context| &mut context.null.clock);
         let events = self.events.values_mut().map(|event| &mut event.clock);
         for clock in streams.chain(nulls).chain(events) {
             clock.retain(|actor| named.contains(&actor));
@@ -199,7 +233,11 @@ impl State {
         let (start, block) = self.block_at(area.start).ok_or(code::INVALID_VALUE)?;
         let ours = block.kind == Kind::Pinned || block.context == context;
         let inside = area.end() <= start + block.len;
-        if ours && inside { Ok(start) } else { Err(code::INVALID_VALUE) }
+        if ours && inside {
+            Ok(start)
+        } else {
+            Err(code::INVALID_VALUE)
+        }
     }
 
     /// The block of a stretch of memory on the host: `None` if it is the program's own.
@@ -209,7 +247,11 @@ impl State {
             Some((start, block)) => {
                 let inside = area.end() <= start + block.len;
                 let pinned = block.kind == Kind::Pinned;
-                if pinned && inside { Ok(Some(start)) } else { Err(code::INVALID_VALUE) }
+                if pinned && inside {
+                    Ok(Some(start))
+                } else {
+                    Err(code::INVALID_VALUE)
+                }
             }
         }
     }
@@ -234,7 +276,10 @@ impl State {
             On::Stream(handle) => match self.streams.get_mut(&handle) {
                 Some(stream) => {
                     if !stream.flags.contains(StreamFlags::NON_BLOCKING) {
-                        stream.timeline.clock.join(&self.contexts[context].null.clock);
+                        stream
+                            .timeline
+                            .clock
+                            .join(&self.contexts[context].null.clock);
                     }
                     (&mut stream.timeline, format!("stream {handle:#x}"))
                 }
@@ -252,7 +297,11 @@ impl State {
         timeline.clock.join(&caller);
         let epoch = timeline.tick();
         let clock = timeline.clock.clone();
-        Moment { epoch, clock, on: format!("{place} (by {name})").into() }
+        Moment {
+            epoch,
+            clock,
+            on: format!("{place} (by {name})").into(),
+        }
     }
 
     /// A stream goes on with what `clock` knows too.
@@ -270,7 +319,11 @@ impl State {
     /// What is known once all work of a context is done.
     pub fn context_clock(&self, context: usize) -> Clock {
         let mut clock = self.contexts[context].null.clock.clone();
-        for stream in self.streams.values().filter(|stream| stream.context == context) {
+        for stream in self
+            .streams
+            .values()
+            .filter(|stream| stream.context == context)
+        {
             clock.join(&stream.timeline.clock);
         }
         clock
@@ -289,7 +342,13 @@ impl State {
             return Vec::new();
         };
         let (what, on, epoch) = (what.clone(), moment.on.clone(), moment.epoch);
-        let access = Access { area, write, epoch, what, on };
+        let access = Access {
+            area,
+            write,
+            epoch,
+            what,
+            on,
+        };
         block.history.add(access, &moment.clock, self.order.hosts())
     }
 
@@ -298,6 +357,10 @@ impl State {
         let on_device = |block: &&Block| {
             block.kind == Kind::Device && self.contexts[block.context].device == device
         };
-        self.blocks.values().filter(on_device).map(|block| block.len).sum()
+        self.blocks
+            .values()
+            .filter(on_device)
+            .map(|block| block.len)
+            .sum()
     }
 }

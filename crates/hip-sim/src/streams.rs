@@ -53,11 +53,19 @@ impl Sim {
     /// context's.
     fn place(&self, stream: usize) -> Result<Place> {
         if matches!(stream, 0 | 1) {
-            return Ok(Place { context: self.current()?, on: On::Null, handle: StreamHandle::NULL });
+            return Ok(Place {
+                context: self.current()?,
+                on: On::Null,
+                handle: StreamHandle::NULL,
+            });
         }
         let state = self.state();
         let found = state.streams.get(&stream).ok_or(code::INVALID_HANDLE)?;
-        Ok(Place { context: found.context, on: On::Stream(stream), handle: found.handle })
+        Ok(Place {
+            context: found.context,
+            on: On::Stream(stream),
+            handle: found.handle,
+        })
     }
 
     fn event(&self, event: usize) -> Result<(usize, EventHandle, Clock)> {
@@ -82,14 +90,24 @@ impl Sim {
 
     /// Destroys a stream; what is on it is still done.
     pub fn stream_destroy(&self, stream: usize) -> Result<()> {
-        let removed = self.state().streams.remove(&stream).ok_or(code::INVALID_HANDLE)?;
+        let removed = self
+            .state()
+            .streams
+            .remove(&stream)
+            .ok_or(code::INVALID_HANDLE)?;
         // SAFETY: it was in the table, so it is alive, and is destroyed once.
-        self.on_host(removed.context, |host| unsafe { host.stream_destroy(removed.handle) })
+        self.on_host(removed.context, |host| unsafe {
+            host.stream_destroy(removed.handle)
+        })
     }
 
     /// Waits for a stream.
     pub fn stream_synchronize(&self, stream: usize) -> Result<()> {
-        let Place { context, on, handle } = self.place(stream)?;
+        let Place {
+            context,
+            on,
+            handle,
+        } = self.place(stream)?;
         let name = crate::calls::thread_name();
         let clock = self.state().moment(context, on, thread(), &name).clock;
         // SAFETY: the stream was alive a moment ago; Host checks again.
@@ -100,7 +118,11 @@ impl Sim {
 
     /// Whether a stream's work is done.
     pub fn stream_query(&self, stream: usize) -> Result<()> {
-        let Place { context, on, handle } = self.place(stream)?;
+        let Place {
+            context,
+            on,
+            handle,
+        } = self.place(stream)?;
         let name = crate::calls::thread_name();
         let clock = self.state().moment(context, on, thread(), &name).clock;
         // SAFETY: as in `stream_synchronize`.
@@ -120,7 +142,11 @@ impl Sim {
 
     /// Lets later work of a stream wait for what an event last recorded.
     pub fn stream_wait_event(&self, stream: usize, event: usize) -> Result<()> {
-        let Place { context, on, handle } = self.place(stream)?;
+        let Place {
+            context,
+            on,
+            handle,
+        } = self.place(stream)?;
         let mut state = self.state();
         let found = state.events.get(&event).ok_or(code::INVALID_HANDLE)?;
         let (clock, event) = (found.clock.clone(), found.handle);
@@ -194,14 +220,24 @@ impl Sim {
 
     /// Destroys an event.
     pub fn event_destroy(&self, event: usize) -> Result<()> {
-        let removed = self.state().events.remove(&event).ok_or(code::INVALID_HANDLE)?;
+        let removed = self
+            .state()
+            .events
+            .remove(&event)
+            .ok_or(code::INVALID_HANDLE)?;
         // SAFETY: it was in the table, so it is alive, and is destroyed once.
-        self.on_host(removed.context, |host| unsafe { host.event_destroy(removed.handle) })
+        self.on_host(removed.context, |host| unsafe {
+            host.event_destroy(removed.handle)
+        })
     }
 
     /// Records an event on a stream of its context.
     pub fn event_record(&self, event: usize, stream: usize) -> Result<()> {
-        let Place { context, on, handle: stream } = self.place(stream)?;
+        let Place {
+            context,
+            on,
+            handle: stream,
+        } = self.place(stream)?;
         let mut state = self.state();
         let found = state.events.get(&event).ok_or(code::INVALID_HANDLE)?;
         if found.context != context {
@@ -245,6 +281,8 @@ impl Sim {
         let (context, start, _) = self.event(start)?;
         let (_, end, _) = self.event(end)?;
         // SAFETY: as in `event_query`.
-        self.on_host(context, |host| unsafe { host.event_elapsed_time(start, end) })
+        self.on_host(context, |host| unsafe {
+            host.event_elapsed_time(start, end)
+        })
     }
 }

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hip_core::{Device, DeviceBuffer, DevicePtr, Event, FenceData, PinnedBuffer, Stream};
 
-use super::order::{Events, Newer, Order};
+use super::order::{Events, MapMode, Newer, Order};
 use super::streams::DeviceStreams;
 use super::{DeviceAccess, MemoryKind};
 use crate::{Error, Result};
@@ -172,8 +172,9 @@ impl Allocation {
             return Ok(());
         };
         // SAFETY: both sides have `size` bytes and outlive the copy, whose event goes into the
-        // order that `Drop` hands on; no CPU map writes the staging memory, since `open_access`
-        // refuses then and later write maps wait for the event.
+        // order that `Drop` hands on; no CPU map that only writes is held, since `open_access`
+        // refuses then, whoever maps to read and write as well lets others read, and later write
+        // maps wait for the event.
         unsafe { stream.copy_htod_raw(self.device_ptr(), staging.as_ptr(), self.size) }?;
         order.set_write(record_or_wait(stream));
         order.newer = Newer::Same;
@@ -196,10 +197,10 @@ impl Allocation {
 
     /// Maps all bytes for the CPU, through the memory object at `memory`: waits for the last
     /// write, for writing also for all readers.
-    pub(crate) fn map_cpu(&self, memory: usize, write: bool) -> Result<*mut u8> {
+    pub(crate) fn map_cpu(&self, memory: usize, how: MapMode) -> Result<*mut u8> {
         let mut order = self.lock();
-        order.open_map(memory, write)?;
-        let before = order.newer;
+        order.open_map(memory, how)?;
+        let (before, write) = (order.newer, how.writes());
         let prepared = match self.host_ptr() {
             Some(ptr) => Ok((ptr, order.waits(write))),
             None => self.stage(&mut order, write),
@@ -211,15 +212,20 @@ impl Allocation {
         });
         if mapped.is_err() {
             let mut order = self.lock();
-            order.close_map(memory, write);
+            order.close_map(memory, how);
             order.newer = before;
         }
         mapped
     }
 
     /// Ends what [`Allocation::map_cpu`] began.
-    pub(crate) fn unmap_cpu(&self, memory: usize, write: bool) {
-        self.lock().close_map(memory, write);
+    pub(crate) fn unmap_cpu(&self, memory: usize, how: MapMode) {
+        let mut order = self.lock();
+        order.close_map(memory, how);
+        // A device access may have uploaded what was there while the map was held.
+        if how.writes() && self.host_ptr().is_none() {
+            order.newer = Newer::Cpu;
+        }
     }
 
     /// Brings the staging copy up to date, and says where it is and what to wait for. Bytes that a
@@ -291,14 +297,14 @@ impl Allocation {
                 };
                 // The new allocation's address stands for a memory object that nobody else has.
                 let reader = Arc::as_ptr(&copy) as usize;
-                self.map_cpu(reader, false)?;
+                self.map_cpu(reader, MapMode::Read)?;
                 // SAFETY: the range was checked, the target is new and as long, and the read map
                 // keeps device and CPU writers away.
                 unsafe {
                     let from = buffer.as_ptr().add(offset);
                     std::ptr::copy_nonoverlapping(from, target.as_ptr(), len);
                 }
-                self.unmap_cpu(reader, false);
+                self.unmap_cpu(reader, MapMode::Read);
                 Ok(copy)
             }
         }

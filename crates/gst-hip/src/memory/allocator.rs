@@ -12,6 +12,7 @@ use hip_core::Device;
 
 use super::allocation::{Allocation, Mode};
 use super::object::{self, HipMemory, HipMemoryRef, Window};
+use super::order::MapMode;
 use super::{DeviceAccess, MAP_HIP, MemoryKind};
 use crate::{Error, FrameLayout, Result};
 
@@ -155,6 +156,14 @@ fn wants_write(flags: ffi::GstMapFlags) -> bool {
     flags & ffi::GST_MAP_WRITE != 0
 }
 
+fn map_mode(flags: ffi::GstMapFlags) -> MapMode {
+    match (wants_write(flags), flags & ffi::GST_MAP_READ != 0) {
+        (false, _) => MapMode::Read,
+        (true, false) => MapMode::Write,
+        (true, true) => MapMode::ReadWrite,
+    }
+}
+
 /// `GstMemoryMapFullFunction`: the address of the allocation's first byte; GStreamer adds the offset.
 unsafe extern "C" fn map(
     memory: *mut ffi::GstMemory,
@@ -167,7 +176,9 @@ unsafe extern "C" fn map(
         let (ours, write) = (ours.ok_or_else(not_ours)?, wants_write(info.flags));
         let allocation = ours.inner().allocation();
         if info.flags & MAP_HIP == 0 {
-            return Ok(allocation.map_cpu(memory as usize, write)?.cast());
+            return Ok(allocation
+                .map_cpu(memory as usize, map_mode(info.flags))?
+                .cast());
         }
         if ours.kind() != MemoryKind::Device {
             return Err(Error::InvalidValue(
@@ -191,7 +202,7 @@ unsafe extern "C" fn unmap(memory: *mut ffi::GstMemory, info: *mut ffi::GstMapIn
         let Some(ours) = ours else { return };
         if info.flags & MAP_HIP == 0 {
             let allocation = ours.inner().allocation();
-            allocation.unmap_cpu(memory as usize, wants_write(info.flags));
+            allocation.unmap_cpu(memory as usize, map_mode(info.flags));
             return;
         }
         let access = std::mem::replace(&mut info.user_data[0], null_mut()).cast::<DeviceAccess>();

@@ -28,7 +28,25 @@ struct OpenAccess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct OpenMap {
     memory: usize,
-    write: bool,
+    how: MapMode,
+}
+
+/// How the CPU maps memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MapMode {
+    /// To read.
+    Read,
+    /// To write only: nobody may look on.
+    Write,
+    /// To read and write. GStreamer lets others read meanwhile, as it does for any memory: decoders
+    /// hold such a map on a frame that they still refer to, long after they wrote and pushed it.
+    ReadWrite,
+}
+
+impl MapMode {
+    pub(crate) fn writes(self) -> bool {
+        self != MapMode::Read
+    }
 }
 
 /// Events of one allocation; seldom more than a writer and four readers.
@@ -70,11 +88,11 @@ impl Order {
     /// It would race with a CPU map, or with an access of another stream whose event does not
     /// exist yet. Accesses of one stream are in order anyway.
     pub(crate) fn open_access(&mut self, stream: StreamId, write: bool) -> Result<()> {
-        if self.maps.iter().any(|map| map.write) {
+        if self.maps.iter().any(|map| map.how == MapMode::Write) {
             return Err(Error::Busy("it is mapped for writing by the CPU"));
         }
         if write && !self.maps.is_empty() {
-            return Err(Error::Busy("it is mapped for reading by the CPU"));
+            return Err(Error::Busy("it is mapped by the CPU"));
         }
         let races = |other: &OpenAccess| other.stream != stream && (other.write || write);
         if self.accesses.iter().any(races) {
@@ -97,21 +115,23 @@ impl Order {
     /// # Errors
     /// It would race with a device access being enqueued or with a map made through another
     /// memory object. What may nest in one object is GStreamer's lock's business.
-    pub(crate) fn open_map(&mut self, memory: usize, write: bool) -> Result<()> {
-        if self.accesses.iter().any(|open| open.write || write) {
+    pub(crate) fn open_map(&mut self, memory: usize, how: MapMode) -> Result<()> {
+        if self.accesses.iter().any(|open| open.write || how.writes()) {
             return Err(Error::Busy("a device access is being enqueued"));
         }
-        let races = |other: &OpenMap| other.memory != memory && (other.write || write);
+        let races = |other: &OpenMap| {
+            other.memory != memory && (other.how == MapMode::Write || how.writes())
+        };
         if self.maps.iter().any(races) {
             return Err(Error::Busy("it is mapped through another memory object"));
         }
-        self.maps.push(OpenMap { memory, write });
+        self.maps.push(OpenMap { memory, how });
         Ok(())
     }
 
     /// Removes what [`Order::open_map`] registered.
-    pub(crate) fn close_map(&mut self, memory: usize, write: bool) {
-        let closed = OpenMap { memory, write };
+    pub(crate) fn close_map(&mut self, memory: usize, how: MapMode) {
+        let closed = OpenMap { memory, how };
         if let Some(index) = self.maps.iter().position(|open| *open == closed) {
             self.maps.swap_remove(index);
         }

@@ -2,7 +2,8 @@
 
 use crate::common;
 use crate::common::{
-    DEVICE_WAYS, Gate, WAYS, Way, alloc, cpu_read, cpu_write, ours, pattern, test_device,
+    DEVICE_WAYS, Gate, WAYS, Way, alloc, cpu_read, cpu_write, device_copy, ours, pattern,
+    test_device,
 };
 use gst_hip::{Error, HipAllocator, HipMemoryRef, MAP_HIP, MemoryKind, Stream};
 
@@ -125,6 +126,67 @@ fn a_write_map_waits_for_readers() {
     }
 }
 
+/// A map by GStreamer's own call, with flags that the bindings do not offer.
+struct RawMap(*mut gst::ffi::GstMemory, gst::ffi::GstMapInfo);
+
+impl RawMap {
+    fn new(memory: &mut gst::Memory, flags: gst::ffi::GstMapFlags) -> RawMap {
+        let raw = memory.as_mut_ptr();
+        let mut info = std::mem::MaybeUninit::uninit();
+        // SAFETY: the memory is alive; the info is filled in where the map succeeds.
+        unsafe {
+            assert_ne!(gst::ffi::gst_memory_map(raw, info.as_mut_ptr(), flags), 0);
+            RawMap(raw, info.assume_init())
+        }
+    }
+
+    fn memory(&self) -> &gst::MemoryRef {
+        // SAFETY: the tests keep the memory longer than the map.
+        unsafe { gst::MemoryRef::from_ptr(self.0) }
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: mapped for writing, as long as the info says.
+        unsafe { std::slice::from_raw_parts_mut(self.1.data, self.1.size) }
+    }
+}
+
+impl Drop for RawMap {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `new`, unmapped once.
+        unsafe { gst::ffi::gst_memory_unmap(self.0, &mut self.1) }
+    }
+}
+
+/// As libav's decoders do: the frame stays mapped to read and write while it is pushed, uploaded
+/// and copied.
+#[test]
+fn others_read_what_is_mapped_to_read_and_write() {
+    let Some(device) = test_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    for way in WAYS {
+        let mut memory = alloc(&device, way, SIZE);
+        let sink = alloc(&device, Way::Device, SIZE);
+        let mut map = RawMap::new(&mut memory, gst::ffi::GST_MAP_READWRITE);
+        map.bytes().fill(3);
+        let copy = map.memory().copy();
+        assert!(cpu_read(&copy) == [3; SIZE], "{way:?}: a deep copy");
+        device_copy(&sink, map.memory(), &stream);
+        assert!(cpu_read(&sink) == [3; SIZE], "{way:?}: a device read");
+        let refused = ours(map.memory()).begin_write(&stream);
+        assert!(
+            matches!(refused, Err(Error::Busy(_))),
+            "{way:?}: a device write"
+        );
+        // Written once more before the map ends: that is what counts afterwards.
+        stream.synchronize().unwrap();
+        map.bytes().fill(4);
+        drop(map);
+        device_copy(&sink, &memory, &stream);
+        assert!(cpu_read(&sink) == [4; SIZE], "{way:?}: after the map");
+    }
+}
+
 #[test]
 fn maps_and_accesses_that_would_race_are_refused_at_once() {
     let Some(device) = test_device() else { return };
@@ -132,22 +194,17 @@ fn maps_and_accesses_that_would_race_are_refused_at_once() {
     let busy = |result: gst_hip::Result<_>| matches!(result, Err(Error::Busy(_)));
     for way in WAYS {
         let mut memory = alloc(&device, way, SIZE);
-        {
-            let writable = memory.get_mut().unwrap();
-            let raw = writable.as_ptr();
-            let map = writable.map_writable().unwrap();
-            // SAFETY: the memory is alive; only its bytes are borrowed mutably.
-            let memory = ours(unsafe { gst::MemoryRef::from_ptr(raw) });
-            assert!(
-                busy(memory.begin_read(&stream)),
-                "{way:?}: read under a write map"
-            );
-            assert!(
-                busy(memory.begin_write(&stream)),
-                "{way:?}: write under a write map"
-            );
-            drop(map);
-        }
+        let map = RawMap::new(&mut memory, gst::ffi::GST_MAP_WRITE);
+        let mapped = ours(map.memory());
+        assert!(
+            busy(mapped.begin_read(&stream)),
+            "{way:?}: read under a map that only writes"
+        );
+        assert!(
+            busy(mapped.begin_write(&stream)),
+            "{way:?}: write under a write map"
+        );
+        drop(map);
         let map = memory.map_readable().unwrap();
         drop(ours(&memory).begin_read(&stream).unwrap());
         assert!(

@@ -26,11 +26,23 @@ fn pointer(number: usize) -> Handle {
 }
 
 fn bytes_of(value: MemsetValue, address: u64, count: usize) -> Fill {
-    Fill { address, stride: 0, value, width: count, height: 1 }
+    Fill {
+        address,
+        stride: 0,
+        value,
+        width: count,
+        height: 1,
+    }
 }
 
 fn bytes_2d(address: u64, pitch: usize, value: u8, width: usize, height: usize) -> Fill {
-    Fill { address, stride: pitch, value: MemsetValue::U8(value), width, height }
+    Fill {
+        address,
+        stride: pitch,
+        value: MemsetValue::U8(value),
+        width,
+        height,
+    }
 }
 
 /// Loads a module and, if the options ask for it, writes the log of what went wrong.
@@ -74,14 +86,18 @@ unsafe fn load(
 unsafe extern "C" fn cuGetErrorName(error: Code, name: *mut *const c_char) -> Code {
     let found = cuda_error(error).map(|(name, _)| name.as_ptr());
     // SAFETY: the caller's place is null or writable.
-    unsafe { give(name, || found.ok_or(code::INVALID_VALUE)) }.err().unwrap_or(0)
+    unsafe { give(name, || found.ok_or(code::INVALID_VALUE)) }
+        .err()
+        .unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cuGetErrorString(error: Code, words: *mut *const c_char) -> Code {
     let found = cuda_error(error).map(|(_, words)| words.as_ptr());
     // SAFETY: the caller's place is null or writable.
-    unsafe { give(words, || found.ok_or(code::INVALID_VALUE)) }.err().unwrap_or(0)
+    unsafe { give(words, || found.ok_or(code::INVALID_VALUE)) }
+        .err()
+        .unwrap_or(0)
 }
 
 hip_sim::api! {

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
+use hip_sim::Sim;
 use hip_sim::abi::{give_text, text};
 use hip_sim::faults::Fault;
-use hip_sim::Sim;
 
 fn sim() -> &'static Sim {
     Sim::get(&super::PROFILE)
@@ -79,4 +79,3 @@ unsafe extern "C" fn hipSimFail(faults: *const c_char) -> c_int {
 extern "C" fn hipSimHostAccess(address: *const c_void, bytes: usize, write: c_int) -> c_int {
     sim().host_access(address.addr() as u64, bytes, write != 0)
 }
-

@@ -26,12 +26,24 @@ fn pointer(number: usize) -> Handle {
 }
 
 fn bytes_of(value: MemsetValue, address: u64, count: usize) -> Fill {
-    Fill { address, stride: 0, value, width: count, height: 1 }
+    Fill {
+        address,
+        stride: 0,
+        value,
+        width: count,
+        height: 1,
+    }
 }
 
 /// The value is an int of which the lowest byte counts.
 fn bytes_2d(address: u64, pitch: usize, value: c_int, width: usize, height: usize) -> Fill {
-    Fill { address, stride: pitch, value: MemsetValue::U8(value as u8), width, height }
+    Fill {
+        address,
+        stride: pitch,
+        value: MemsetValue::U8(value as u8),
+        width,
+        height,
+    }
 }
 
 /// Fills one of the two structs of properties.
@@ -49,7 +61,10 @@ pub(super) unsafe fn give_properties(
     }
     let bytes = properties(sim, sim.device(device)?, shape);
     // SAFETY: the caller's promise; the bytes are the struct's size.
-    unsafe { out.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    unsafe {
+        out.cast::<u8>()
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+    };
     Ok(())
 }
 
@@ -97,7 +112,11 @@ fn pointer_attributes(sim: &Sim, address: u64) -> Result<PointerAttributes> {
         memory_type: found.map_or(0, |(kind, _)| TYPES[usize::from(kind == Kind::Device)]),
         device: found.map_or(-1, |(_, device)| device as c_int),
         device_pointer: if found.is_some() { address } else { 0 },
-        host_pointer: if pinned || found.is_none() { address } else { 0 },
+        host_pointer: if pinned || found.is_none() {
+            address
+        } else {
+            0
+        },
         is_managed: 0,
         allocation_flags: 0,
     })

@@ -12,13 +12,17 @@ use super::hip::give_properties;
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipDrvGetErrorName(error: Code, name: *mut *const c_char) -> Code {
     // SAFETY: the caller's place is null or writable.
-    unsafe { give(name, || Ok(hip_error(error).0.as_ptr())) }.err().unwrap_or(0)
+    unsafe { give(name, || Ok(hip_error(error).0.as_ptr())) }
+        .err()
+        .unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hipDrvGetErrorString(error: Code, words: *mut *const c_char) -> Code {
     // SAFETY: the caller's place is null or writable.
-    unsafe { give(words, || Ok(hip_error(error).1.as_ptr())) }.err().unwrap_or(0)
+    unsafe { give(words, || Ok(hip_error(error).1.as_ptr())) }
+        .err()
+        .unwrap_or(0)
 }
 
 hip_sim::api! {

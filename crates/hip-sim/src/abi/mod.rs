@@ -66,7 +66,8 @@ pub unsafe fn give_text(out: *mut c_char, size: i32, text: &str) -> Result<()> {
     let bytes = &text.as_bytes()[..text.len().min(size - 1)];
     // SAFETY: the text and its NUL fit, by the size told.
     unsafe {
-        out.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        out.cast::<u8>()
+            .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
         out.add(bytes.len()).write(0);
     }
     Ok(())
@@ -138,12 +139,30 @@ pub unsafe fn rows(copy: *const Memcpy2D, types: [u32; 2]) -> Result<Rows> {
         }
         let into = y.checked_mul(stride).and_then(|bytes| bytes.checked_add(x));
         let address = into.and_then(|bytes| start.checked_add(bytes as u64));
-        Ok(End { side, address: address.ok_or(code::INVALID_VALUE)?, stride })
+        Ok(End {
+            side,
+            address: address.ok_or(code::INVALID_VALUE)?,
+            stride,
+        })
     };
     let c = &copy;
     Ok(Rows {
-        dst: end(c.dst_memory_type, c.dst_host, c.dst_device, c.dst_pitch, c.dst_x_bytes, c.dst_y)?,
-        src: end(c.src_memory_type, c.src_host, c.src_device, c.src_pitch, c.src_x_bytes, c.src_y)?,
+        dst: end(
+            c.dst_memory_type,
+            c.dst_host,
+            c.dst_device,
+            c.dst_pitch,
+            c.dst_x_bytes,
+            c.dst_y,
+        )?,
+        src: end(
+            c.src_memory_type,
+            c.src_host,
+            c.src_device,
+            c.src_pitch,
+            c.src_x_bytes,
+            c.src_y,
+        )?,
         width: copy.width_bytes,
         height: copy.height,
     })
@@ -162,11 +181,7 @@ pub fn unnamed_stream(rows: &Rows) -> Option<usize> {
 ///
 /// # Errors
 /// Both are given, or `extra` has other keys.
-pub unsafe fn args(
-    params: *mut *mut c_void,
-    extra: *mut *mut c_void,
-    end: usize,
-) -> Result<Args> {
+pub unsafe fn args(params: *mut *mut c_void, extra: *mut *mut c_void, end: usize) -> Result<Args> {
     if extra.is_null() {
         return Ok(Args::Pointers(params));
     }
@@ -231,7 +246,10 @@ mod tests {
     fn memory_types_are_the_versions() {
         // SAFETY: the struct is readable. With the numbers of ROCm 5 it says device and array.
         assert!(unsafe { rows(&copy(), [0, 1]) }.is_err());
-        let narrow = Memcpy2D { src_pitch: 7, ..copy() };
+        let narrow = Memcpy2D {
+            src_pitch: 7,
+            ..copy()
+        };
         // SAFETY: as above.
         assert!(unsafe { rows(&narrow, [1, 2]) }.is_err());
     }

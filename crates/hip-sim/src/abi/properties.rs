@@ -108,7 +108,10 @@ pub fn properties(sim: &Sim, device: u32, shape: &PropertiesShape) -> Vec<u8> {
     }
     let sizes = [
         (shape.total_global_mem, sim.total_memory()),
-        (shape.shared_mem_per_block, u64::from(sim.profile.shared_memory)),
+        (
+            shape.shared_mem_per_block,
+            u64::from(sim.profile.shared_memory),
+        ),
         (shape.texture_alignment, attribute(81) as u64),
         (shape.texture_pitch_alignment, attribute(82) as u64),
     ];

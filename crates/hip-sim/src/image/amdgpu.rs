@@ -46,7 +46,9 @@ pub fn kernels(file: &[u8], architecture: &str) -> Result<Vec<Kernel>, Refusal> 
     let notes = sections.iter().filter(|section| section.kind == elf::NOTE);
     let mut notes = notes.filter_map(|note| elf::bytes(file, note.offset, note.size));
     let metadata = notes.find_map(|bytes| elf::note(bytes, "AMDGPU", METADATA));
-    let metadata = metadata.and_then(Value::read).ok_or_else(|| damaged("has metadata"))?;
+    let metadata = metadata
+        .and_then(Value::read)
+        .ok_or_else(|| damaged("has metadata"))?;
     fits(&target(file, &metadata), architecture)?;
     let list = metadata.get("amdhsa.kernels").and_then(Value::list);
     let list = list.ok_or_else(|| damaged("lists its kernels"))?;
@@ -60,7 +62,10 @@ pub fn kernels(file: &[u8], architecture: &str) -> Result<Vec<Kernel>, Refusal> 
 fn target(file: &[u8], metadata: &Value<'_>) -> String {
     let flags = elf::flags(file);
     let known = MACHINES.iter().find(|(number, _)| *number == flags & 0xff);
-    let by_flags = known.map_or_else(|| format!("machine {:#x}", flags & 0xff), |m| m.1.to_owned());
+    let by_flags = known.map_or_else(
+        || format!("machine {:#x}", flags & 0xff),
+        |m| m.1.to_owned(),
+    );
     let by_metadata = metadata.get("amdhsa.target").and_then(Value::text);
     match by_metadata.and_then(|target| target.strip_prefix(TRIPLE)) {
         // The two must agree, as the loader looks at the flags.
@@ -90,11 +95,23 @@ fn kernel(metadata: &Value<'_>) -> Option<Kernel> {
     (metadata.get(".symbol")?.text()? == format!("{name}.kd")).then_some(())?;
     let segment = metadata.get(".kernarg_segment_size")?.size()?;
     let args = metadata.get(".args").map_or(Some(&[][..]), Value::list)?;
-    let params = args.iter().filter(|arg| !is_hidden(arg)).map(param).collect::<Option<Vec<_>>>()?;
-    let inside = params.iter().all(|param| param.offset + param.size <= segment);
-    let max_threads = metadata.get(".max_flat_workgroup_size").and_then(Value::size);
+    let params = args
+        .iter()
+        .filter(|arg| !is_hidden(arg))
+        .map(param)
+        .collect::<Option<Vec<_>>>()?;
+    let inside = params
+        .iter()
+        .all(|param| param.offset + param.size <= segment);
+    let max_threads = metadata
+        .get(".max_flat_workgroup_size")
+        .and_then(Value::size);
     let max_threads = max_threads.and_then(|threads| u32::try_from(threads).ok());
-    inside.then(|| Kernel { name: name.to_owned(), params, max_threads })
+    inside.then(|| Kernel {
+        name: name.to_owned(),
+        params,
+        max_threads,
+    })
 }
 
 /// Arguments that the runtime fills in.
@@ -105,7 +122,11 @@ fn is_hidden(arg: &Value<'_>) -> bool {
 
 fn param(arg: &Value<'_>) -> Option<Param> {
     let (offset, size) = (arg.get(".offset")?.size()?, arg.get(".size")?.size()?);
-    Some(Param { offset, size, align: 1 })
+    Some(Param {
+        offset,
+        size,
+        align: 1,
+    })
 }
 
 #[cfg(test)]

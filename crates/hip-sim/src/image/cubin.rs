@@ -28,7 +28,9 @@ pub fn kernels(file: &[u8], architecture: &str) -> Result<Vec<Kernel>, Refusal> 
     let named = |section: &&Section<'_>| section.name.starts_with(".text.");
     let kernel = |text: &Section<'_>| {
         let name = text.name.trim_start_matches(".text.");
-        let info = sections.iter().find(|s| s.name.strip_prefix(".nv.info.") == Some(name))?;
+        let info = sections
+            .iter()
+            .find(|s| s.name.strip_prefix(".nv.info.") == Some(name))?;
         let attributes = attributes(elf::bytes(file, info.offset, info.size)?)?;
         Some(describe(name, &attributes))
     };
@@ -40,8 +42,14 @@ pub fn kernels(file: &[u8], architecture: &str) -> Result<Vec<Kernel>, Refusal> 
 /// A CUBIN runs on devices of its major version and at least its minor one.
 fn check_target(flags: u32, abi_version: u8, architecture: &str) -> Result<(), Refusal> {
     // CUDA 13 moved the architecture one byte up, and counted the ABI's version to 8.
-    let target = if abi_version >= 8 { flags >> 8 & 0xff } else { flags & 0xff };
-    let device = architecture.trim_start_matches("sm_").trim_end_matches(['a', 'f']);
+    let target = if abi_version >= 8 {
+        flags >> 8 & 0xff
+    } else {
+        flags & 0xff
+    };
+    let device = architecture
+        .trim_start_matches("sm_")
+        .trim_end_matches(['a', 'f']);
     let device: u32 = device.parse().unwrap_or(0);
     if target / 10 == device / 10 && target <= device {
         return Ok(());
@@ -55,7 +63,11 @@ fn attributes(mut info: &[u8]) -> Option<Vec<(u8, &[u8])>> {
     let mut found = Vec::new();
     while !info.is_empty() {
         let (format, attribute) = (*info.first()?, *info.get(1)?);
-        let size = if format == SIZED { usize::from(elf::u16_at(info, 2)?) } else { 0 };
+        let size = if format == SIZED {
+            usize::from(elf::u16_at(info, 2)?)
+        } else {
+            0
+        };
         if format == SIZED {
             found.push((attribute, elf::bytes(info, 4, size)?));
         }
@@ -73,7 +85,14 @@ fn describe(name: &str, attributes: &[(u8, &[u8])]) -> Kernel {
     let param = |value| {
         let (ordinal, offset) = (elf::u16_at(value, 4)?, elf::u16_at(value, 6)?);
         let size = elf::u32_at(value, 8)? >> 18;
-        Some((ordinal, Param { offset: offset.into(), size: size as usize, align: 1 }))
+        Some((
+            ordinal,
+            Param {
+                offset: offset.into(),
+                size: size as usize,
+                align: 1,
+            },
+        ))
     };
     let mut params: Vec<_> = values(PARAMETER).filter_map(param).collect();
     params.sort_by_key(|(ordinal, _)| *ordinal);

@@ -51,12 +51,16 @@ pub fn size_at(file: &[u8], offset: usize) -> Option<usize> {
 /// The text at a place, up to its NUL.
 pub fn text_at(file: &[u8], offset: usize) -> Option<&str> {
     let rest = file.get(offset..)?;
-    std::ffi::CStr::from_bytes_until_nul(rest).ok()?.to_str().ok()
+    std::ffi::CStr::from_bytes_until_nul(rest)
+        .ok()?
+        .to_str()
+        .ok()
 }
 
 /// Whether this is a 64-bit little-endian ELF file of a machine (`e_machine`).
 pub fn is_for(file: &[u8], machine: u16) -> bool {
-    file.len() >= HEADER && file[..6] == [0x7f, b'E', b'L', b'F', 2, 1]
+    file.len() >= HEADER
+        && file[..6] == [0x7f, b'E', b'L', b'F', 2, 1]
         && u16_at(file, 18) == Some(machine)
 }
 
@@ -75,13 +79,21 @@ pub fn file_size(header: &[u8]) -> usize {
     let ends = [table(32, 54, 56), table(40, 58, 60)];
     // Absurd numbers are a damaged header: nothing but it is read then.
     let limit = |end: &usize| *end <= 1 << 30;
-    ends.into_iter().flatten().filter(limit).max().unwrap_or(0).max(HEADER)
+    ends.into_iter()
+        .flatten()
+        .filter(limit)
+        .max()
+        .unwrap_or(0)
+        .max(HEADER)
 }
 
 /// The sections.
 pub fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
     let (start, size) = (size_at(file, 40)?, usize::from(u16_at(file, 58)?));
-    let (count, names) = (usize::from(u16_at(file, 60)?), usize::from(u16_at(file, 62)?));
+    let (count, names) = (
+        usize::from(u16_at(file, 60)?),
+        usize::from(u16_at(file, 62)?),
+    );
     let at = |index: usize| start.checked_add(index.checked_mul(size)?);
     let names = size_at(file, at(names)? + 24)?;
     let section = |index| {
@@ -108,7 +120,9 @@ pub fn note<'a>(mut section: &'a [u8], owner: &str, kind: u32) -> Option<&'a [u8
         if name.strip_suffix(b"\0") == Some(owner.as_bytes()) && u32_at(section, 8)? == kind {
             return Some(description);
         }
-        section = section.get(data + size.next_multiple_of(4)..).unwrap_or_default();
+        section = section
+            .get(data + size.next_multiple_of(4)..)
+            .unwrap_or_default();
     }
     None
 }

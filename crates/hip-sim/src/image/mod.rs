@@ -44,7 +44,10 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal.
     pub fn new(code: Code, text: impl Into<String>) -> Refusal {
-        Refusal { code, text: text.into() }
+        Refusal {
+            code,
+            text: text.into(),
+        }
     }
 }
 
@@ -66,9 +69,9 @@ pub unsafe fn cuda(
         None => {
             // SAFETY: not an ELF file, so text, by the caller's promise.
             let text = unsafe { CStr::from_ptr(image.cast()) };
-            let text = text.to_str().map_err(|_| {
-                Refusal::new(code::INVALID_IMAGE, "neither an ELF file nor text")
-            })?;
+            let text = text
+                .to_str()
+                .map_err(|_| Refusal::new(code::INVALID_IMAGE, "neither an ELF file nor text"))?;
             ptx::kernels(text, architecture, version)
         }
     }
@@ -116,7 +119,11 @@ fn place(params: impl IntoIterator<Item = (usize, usize)>) -> Vec<Param> {
     let place = |(size, align): (usize, usize)| {
         let offset = end.next_multiple_of(align);
         end = offset + size;
-        Param { offset, size, align }
+        Param {
+            offset,
+            size,
+            align,
+        }
     };
     params.into_iter().map(place).collect()
 }

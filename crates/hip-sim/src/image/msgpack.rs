@@ -31,7 +31,10 @@ impl<'a> Value<'a> {
     /// The value of a key in a map.
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         let Value::Map(pairs) = self else { return None };
-        pairs.iter().find(|(name, _)| *name == Value::Text(key)).map(|(_, value)| value)
+        pairs
+            .iter()
+            .find(|(name, _)| *name == Value::Text(key))
+            .map(|(_, value)| value)
     }
 
     /// As text.
@@ -71,7 +74,11 @@ impl<'a> Reader<'a> {
     /// A big-endian number of so many bytes.
     fn number(&mut self, bytes: usize) -> Option<u64> {
         let taken = self.take(bytes)?;
-        Some(taken.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        Some(
+            taken
+                .iter()
+                .fold(0, |number, byte| number << 8 | u64::from(*byte)),
+        )
     }
 
     fn size(&mut self, bytes: usize) -> Option<usize> {
@@ -88,7 +95,10 @@ impl<'a> Reader<'a> {
 
     fn list(&mut self, count: usize, depth: u32) -> Option<Value<'a>> {
         let depth = depth.checked_sub(1)?;
-        (0..count).map(|_| self.value(depth)).collect::<Option<_>>().map(Value::List)
+        (0..count)
+            .map(|_| self.value(depth))
+            .collect::<Option<_>>()
+            .map(Value::List)
     }
 
     fn map(&mut self, count: usize, depth: u32) -> Option<Value<'a>> {
@@ -164,7 +174,14 @@ mod tests {
     #[test]
     fn damaged_values_are_none() {
         let deep = [0x91_u8; 100];
-        for bytes in [&b""[..], b"\xa3ab", b"\x92\x01", b"\xdf\xff\xff\xff\xff", b"\x01\x02", &deep] {
+        for bytes in [
+            &b""[..],
+            b"\xa3ab",
+            b"\x92\x01",
+            b"\xdf\xff\xff\xff\xff",
+            b"\x01\x02",
+            &deep,
+        ] {
             assert_eq!(Value::read(bytes), None, "{bytes:x?}");
         }
     }

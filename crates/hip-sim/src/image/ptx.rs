@@ -7,7 +7,10 @@ use crate::code;
 fn newest(version: i32) -> (u32, u32) {
     let (major, minor) = (version / 1000, version % 1000 / 10);
     // CUDA 12.0 brought PTX 8.0 and 11.0 brought 7.0; each release since added one.
-    (u32::try_from(major - 4).unwrap_or(0), u32::try_from(minor).unwrap_or(0))
+    (
+        u32::try_from(major - 4).unwrap_or(0),
+        u32::try_from(minor).unwrap_or(0),
+    )
 }
 
 /// The kernels of a PTX text, for a driver of a CUDA version and a device (`sm_90`).
@@ -16,22 +19,33 @@ fn newest(version: i32) -> (u32, u32) {
 /// 218 for what is no PTX, 222 for a newer one than the driver's, 209 for a newer device's.
 pub fn kernels(text: &str, architecture: &str, version: i32) -> Result<Vec<Kernel>, Refusal> {
     let wrong = |why: &str| {
-        Refusal::new(code::INVALID_PTX, format!("ptxas application ptx input, fatal: {why}"))
+        Refusal::new(
+            code::INVALID_PTX,
+            format!("ptxas application ptx input, fatal: {why}"),
+        )
     };
     let text = without_comments(text);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let ptx = first.strip_prefix(".version").and_then(|rest| rest.trim().split_once('.'));
+    let ptx = first
+        .strip_prefix(".version")
+        .and_then(|rest| rest.trim().split_once('.'));
     let ptx = ptx.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-    let ptx: (u32, u32) = ptx.ok_or_else(|| wrong("Missing .version directive at start of file"))?;
+    let ptx: (u32, u32) =
+        ptx.ok_or_else(|| wrong("Missing .version directive at start of file"))?;
     if ptx > newest(version) {
         let (major, minor) = ptx;
-        let text = format!("Unsupported .version {major}.{minor}; current version is {}.{}",
-            newest(version).0, newest(version).1);
+        let text = format!(
+            "Unsupported .version {major}.{minor}; current version is {}.{}",
+            newest(version).0,
+            newest(version).1
+        );
         return Err(Refusal::new(code::UNSUPPORTED_PTX_VERSION, text));
     }
     let target = lines.next().and_then(|line| line.strip_prefix(".target"));
-    let target = target.ok_or_else(|| wrong("Missing .target directive"))?.trim();
+    let target = target
+        .ok_or_else(|| wrong("Missing .target directive"))?
+        .trim();
     let number = |name: &str| -> Option<u32> {
         let digits = name.strip_prefix("sm_")?.trim_end_matches(['a', 'f']);
         digits.parse().ok()
@@ -43,7 +57,9 @@ pub fn kernels(text: &str, architecture: &str, version: i32) -> Result<Vec<Kerne
         return Err(Refusal::new(code::NO_BINARY_FOR_GPU, text));
     }
     if text.matches('{').count() != text.matches('}').count() {
-        return Err(wrong("Parsing error near the end of the file: syntax error"));
+        return Err(wrong(
+            "Parsing error near the end of the file: syntax error",
+        ));
     }
     entries(&text).ok_or_else(|| wrong("Parsing error in an entry's parameters: syntax error"))
 }
@@ -81,13 +97,22 @@ fn entry(text: &str) -> Option<Kernel> {
         None => (head, ("", "")),
     };
     let (params, directives) = params;
-    let params = params.split(',').map(str::trim).filter(|param| !param.is_empty());
+    let params = params
+        .split(',')
+        .map(str::trim)
+        .filter(|param| !param.is_empty());
     let sizes = params.map(param).collect::<Option<Vec<_>>>()?;
     let max_threads = directives.split_once(".maxntid").and_then(|(_, rest)| {
         let numbers = rest.split('.').next()?.split(',');
-        numbers.map(|number| number.trim().parse::<u32>().ok()).product::<Option<u32>>()
+        numbers
+            .map(|number| number.trim().parse::<u32>().ok())
+            .product::<Option<u32>>()
     });
-    Some(Kernel { name: name.trim().to_owned(), params: place(sizes), max_threads })
+    Some(Kernel {
+        name: name.trim().to_owned(),
+        params: place(sizes),
+        max_threads,
+    })
 }
 
 /// Size and alignment of `.param .align 8 .b8 name[400]`, `.param .u64 .ptr .global .align 4 name`.
@@ -111,7 +136,9 @@ fn param(text: &str) -> Option<(usize, usize)> {
 
 /// Bytes of `.u32` and its like.
 fn type_size(name: &str) -> Option<usize> {
-    let digits = name.strip_prefix('.')?.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+    let digits = name
+        .strip_prefix('.')?
+        .trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let bits: usize = digits.parse().ok()?;
     matches!(bits, 8 | 16 | 32 | 64 | 128).then_some(bits / 8)
 }
@@ -133,10 +160,20 @@ mod tests {
             \t.param .align 16 .b8 c[20] /* } */\n)\n.maxntid 32, 4, 1\n.minnctapersm 1\n{ ret; }\n\
             .visible .entry second()\n{\n}\n";
         let found = kernels(text, "sm_90", 13_000).unwrap();
-        let param = |offset, size, align| Param { offset, size, align };
+        let param = |offset, size, align| Param {
+            offset,
+            size,
+            align,
+        };
         assert_eq!(found.len(), 2);
-        assert_eq!((&*found[0].name, found[0].max_threads), ("first", Some(128)));
-        assert_eq!(found[0].params, [param(0, 1, 1), param(8, 8, 8), param(16, 20, 16)]);
+        assert_eq!(
+            (&*found[0].name, found[0].max_threads),
+            ("first", Some(128))
+        );
+        assert_eq!(
+            found[0].params,
+            [param(0, 1, 1), param(8, 8, 8), param(16, 20, 16)]
+        );
         assert_eq!((&*found[1].name, found[1].params.len()), ("second", 0));
         assert_eq!(found[1].max_threads, None);
     }
@@ -149,7 +186,13 @@ mod tests {
         assert_eq!(code(&head("9.1", "sm_90")), code::UNSUPPORTED_PTX_VERSION);
         assert_eq!(code(&head("10.0", "sm_90")), code::UNSUPPORTED_PTX_VERSION);
         assert_eq!(code(&head("9.0", "sm_100")), code::NO_BINARY_FOR_GPU);
-        for text in ["", "garbage", ".target sm_90", ".version 8", ".version 8.0\n.reg x"] {
+        for text in [
+            "",
+            "garbage",
+            ".target sm_90",
+            ".version 8",
+            ".version 8.0\n.reg x",
+        ] {
             assert_eq!(code(text), code::INVALID_PTX, "{text}");
         }
         let cut = head("8.0", "sm_90") + ".visible .entry a(.param .u32 x) {";
@@ -160,6 +203,9 @@ mod tests {
 
     #[test]
     fn the_versions_of_drivers_are_known() {
-        assert_eq!([11_080, 12_000, 12_090, 13_000].map(newest), [(7, 8), (8, 0), (8, 9), (9, 0)]);
+        assert_eq!(
+            [11_080, 12_000, 12_090, 13_000].map(newest),
+            [(7, 8), (8, 0), (8, 9), (9, 0)]
+        );
     }
 }
