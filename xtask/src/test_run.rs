@@ -192,8 +192,14 @@ fn run_tests(
     with_plugin(command, plugin);
     command
         .env("HIP_TEST_VENDOR", vendor)
+        // The device was seen: a test that does not find it has failed, not been skipped.
+        .env("HIP_TEST_REQUIRE", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
+    if vendor != "host" {
+        // Tests hold streams up, and a GPU driver makes other threads' frees wait for that.
+        command.env("RUST_TEST_THREADS", "1");
+    }
     let mut child = command.spawn()?;
     let mut counts = Counts::default();
     let mut reader = BufReader::new(child.stdout.take().ok_or("no pipe from cargo test")?);

@@ -56,18 +56,25 @@ fn frames_pile_up_behind_a_device_that_is_busy() {
     let (mut harness, _bus) = harness("hipupload ! hipconvertscale ! hipdownload");
     harness.set_sink_caps(caps_of(&output));
     harness.set_src_caps(caps_of(&input));
-    // What happens once, a module's loading for one, is over.
-    harness
-        .push(buffer_of(&random_image(input, 0), Storage::Pinned, &device))
-        .unwrap();
-    drop(harness.pull().unwrap());
+    let images: Vec<_> = (1..=3).map(|seed| random_image(input, seed)).collect();
+    let pinned = |image| buffer_of(image, Storage::Pinned, &device);
+    let inputs: Vec<_> = images.iter().map(pinned).collect();
+    // What happens once is over: a module's loading, and the pools' allocations, for which a GPU
+    // driver waits for the device's work.
+    let mut first = Vec::new();
+    for image in &images {
+        harness.push(pinned(image)).unwrap();
+        first.push(harness.pull().unwrap());
+    }
+    drop(first);
     device.synchronize().unwrap();
+    while device.statistics().fences_pending > 0 {
+        std::thread::yield_now();
+    }
 
     let gate = Gate::new(&device);
-    let images: Vec<_> = (1..=3).map(|seed| random_image(input, seed)).collect();
     let mut buffers = Vec::new();
-    for image in &images {
-        let buffer = buffer_of(image, Storage::Pinned, &device);
+    for buffer in inputs {
         gate.hold(&buffer);
         harness.push(buffer).unwrap();
         buffers.push(harness.pull().unwrap());

@@ -170,7 +170,7 @@ impl Sim {
                 state.contexts[context].failed = Some(code::ILLEGAL_ADDRESS);
                 drop(state);
                 self.complain(&format!(
-                    "{} was given {address:#x}, no memory of its",
+                    "{} was given {address:#x}, which is no memory of its context",
                     kernel.name
                 ));
                 return Ok(());

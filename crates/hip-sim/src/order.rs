@@ -6,6 +6,9 @@
 //! tell each other outside the library (a mutex, a channel, a join) cannot be seen, so there are
 //! two verdicts: a *race* is an access that no thread at all had seen finished; an access that
 //! some other thread had seen finished is *unproven*: right if the threads speak to each other.
+//!
+//! Freeing memory waits for all work on both vendors; no program should count on that, so it passes
+//! no knowledge on here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

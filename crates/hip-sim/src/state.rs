@@ -33,6 +33,8 @@ pub struct Context {
     pub failed: Option<Code>,
     /// Work on the null stream.
     pub null: Timeline,
+    /// What is over once all work of streams that were destroyed is done.
+    pub departed: Clock,
 }
 
 /// A block of memory.
@@ -149,6 +151,7 @@ impl State {
             retained,
             failed: None,
             null,
+            departed: Clock::default(),
         });
         self.contexts.len() - 1
     }
@@ -189,6 +192,18 @@ impl State {
         }
     }
 
+    /// Takes a stream away. Its work is still done: whoever waits for the whole context waits for
+    /// it, and so does the null stream if the stream was a blocking one.
+    pub fn remove_stream(&mut self, handle: usize) -> Option<Stream> {
+        let stream = self.streams.remove(&handle)?;
+        let context = &mut self.contexts[stream.context];
+        context.departed.join(&stream.timeline.clock);
+        if !stream.flags.contains(StreamFlags::NON_BLOCKING) {
+            context.null.clock.join(&stream.timeline.clock);
+        }
+        Some(stream)
+    }
+
     /// Notes an event; the flags are Host's business.
     pub fn add_event(&mut self, context: usize, _flags: EventFlags, handle: EventHandle) {
         let event = Event {
@@ -215,7 +230,7 @@ impl State {
         let nulls = self
             .contexts
             .iter_mut()
-            .map(|context| &mut context.null.clock);
+            .flat_map(|context| [&mut context.null.clock, &mut context.departed]);
         let events = self.events.values_mut().map(|event| &mut event.clock);
         for clock in streams.chain(nulls).chain(events) {
             clock.retain(|actor| named.contains(&actor));
@@ -319,6 +334,7 @@ impl State {
     /// What is known once all work of a context is done.
     pub fn context_clock(&self, context: usize) -> Clock {
         let mut clock = self.contexts[context].null.clock.clone();
+        clock.join(&self.contexts[context].departed);
         for stream in self
             .streams
             .values()

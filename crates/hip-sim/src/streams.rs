@@ -92,8 +92,7 @@ impl Sim {
     pub fn stream_destroy(&self, stream: usize) -> Result<()> {
         let removed = self
             .state()
-            .streams
-            .remove(&stream)
+            .remove_stream(stream)
             .ok_or(code::INVALID_HANDLE)?;
         // SAFETY: it was in the table, so it is alive, and is destroyed once.
         self.on_host(removed.context, |host| unsafe {

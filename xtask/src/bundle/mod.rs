@@ -62,7 +62,6 @@ const OPTIONAL_PLUGINS: &[&str] = &[
     "isomp4",
     "jpeg",
     "multifile",
-    "nvcodec",
     "openh264",
     "videofilter",
     "videoparsersbad",
