@@ -142,7 +142,8 @@ impl PinnedBuffer {
     /// The bytes, for one who knows that no device work is in flight on them.
     ///
     /// # Safety
-    /// No device work writes the memory, and nothing else on the CPU does, while the slice lives.
+    /// No device work writes the memory, and nothing else on the CPU does, while the slice lives;
+    /// the process is the one that allocated it (a driver's memory is not there after a fork).
     /// Every byte has been written once (by the CPU or the device).
     pub unsafe fn as_slice(&self) -> &[u8] {
         // SAFETY: the allocation has `size` bytes; the caller vouches for the rest.
@@ -152,8 +153,9 @@ impl PinnedBuffer {
     /// Copies bytes in.
     ///
     /// # Errors
-    /// They do not fit.
+    /// They do not fit, or this is the child of the process that allocated the memory.
     pub fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<()> {
+        self.device.check_process("write")?;
         check_range(self.size, offset, bytes.len())?;
         // SAFETY: the range was checked; `&mut self` means that no asynchronous copy of this
         // crate's holds the buffer, since those keep a reference of their own.

@@ -1,11 +1,11 @@
 use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use hip_dispatch::{
-    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DeviceSelector, MemoryInfo, Runtime,
-    Vendor,
+    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DeviceSelector, MemoryInfo, ProcessStamp,
+    Runtime, Vendor,
 };
 
 use crate::event::EventPool;
@@ -17,6 +17,23 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub struct Device(pub(crate) Arc<DeviceInner>);
 
+/// A device that may be closed meanwhile.
+#[derive(Clone)]
+pub struct WeakDevice(Weak<DeviceInner>);
+
+impl WeakDevice {
+    /// The device, if somebody still has it open.
+    pub fn upgrade(&self) -> Option<Device> {
+        self.0.upgrade().map(Device)
+    }
+}
+
+impl fmt::Debug for WeakDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WeakDevice({:?})", self.upgrade())
+    }
+}
+
 pub(crate) struct DeviceInner {
     pub(crate) backend: Arc<dyn Backend>,
     info: DeviceInfo,
@@ -27,6 +44,7 @@ pub(crate) struct DeviceInner {
     pub(crate) worker: OnceLock<CompletionWorker>,
     pub(crate) counters: Counters,
     fallback: Option<String>,
+    process: ProcessStamp,
 }
 
 impl Device {
@@ -96,6 +114,11 @@ impl Device {
         self.0.context
     }
 
+    /// The device, without keeping it open.
+    pub fn downgrade(&self) -> WeakDevice {
+        WeakDevice(Arc::downgrade(&self.0))
+    }
+
     /// Whether the context is one that somebody else made.
     pub fn is_foreign(&self) -> bool {
         self.0.foreign.is_some()
@@ -105,14 +128,30 @@ impl Device {
     /// current before, a neighbour's perhaps, comes back then.
     ///
     /// # Errors
-    /// The context is gone.
+    /// The context is gone, or this is the child of the process that opened the device.
     pub fn bind(&self) -> Result<ContextGuard<'_>> {
+        self.check_process("bind")?;
         let token = self.0.backend.context_push(self.0.context)?;
         Ok(ContextGuard {
             device: self,
             token,
             not_send: PhantomData,
         })
+    }
+
+    /// Fails, for `call`, in the child of the process that opened the device. What takes a lock asks
+    /// first: a thread that is gone may hold it there.
+    ///
+    /// # Errors
+    /// As said: of kind [`crate::ErrorKind::NotInitialized`].
+    #[inline]
+    pub fn check_process(&self, call: &'static str) -> Result<()> {
+        Ok(self.0.process.check(self.0.info.vendor, call)?)
+    }
+
+    /// Whether this is the process that opened the device.
+    pub(crate) fn is_usable(&self) -> bool {
+        self.0.process.is_current()
     }
 
     /// Device memory, free and total.
@@ -175,12 +214,18 @@ impl DeviceInner {
             worker: OnceLock::new(),
             counters: Counters::default(),
             fallback,
+            process: ProcessStamp::now(),
         }
     }
 }
 
 impl Drop for DeviceInner {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            // There is no worker to end, and its lock may be held for ever.
+            std::mem::forget(self.worker.take());
+            return;
+        }
         self.events.destroy_all(&*self.backend, self.context);
         if self.foreign.is_none()
             && let Err(error) = self.backend.primary_context_release(self.info.ordinal)

@@ -1,8 +1,9 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use hip_dispatch::{Backend, ContextHandle, EventFlags, EventHandle};
 
+use crate::primitive::{Mutex, lock};
 use crate::statistics::add;
 use crate::{Device, Result, Stream, StreamId};
 
@@ -52,13 +53,7 @@ impl Event {
         let _bound = device.bind()?;
         let reused = match timing {
             true => None,
-            false => device
-                .0
-                .events
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .pop(),
+            false => lock(&device.0.events.0).pop(),
         };
         let handle = match reused {
             Some(handle) => handle,
@@ -140,14 +135,11 @@ impl Event {
 
 impl Drop for EventInner {
     fn drop(&mut self) {
+        if !self.device.is_usable() {
+            return;
+        }
         if !self.timing {
-            let mut idle = self
-                .device
-                .0
-                .events
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let mut idle = lock(&self.device.0.events.0);
             if idle.len() < MAX_IDLE {
                 idle.push(self.handle);
                 return;

@@ -8,6 +8,11 @@
 //! * [`FenceData`]: resources that must outlive work in flight; the device's completion worker
 //!   releases them when the work is done, away from the thread that enqueued it.
 //!
+//! Everything may be dropped on any thread, the completion worker's included, whatever became of the
+//! device: what a lost device does not take back is logged, counted as given back, and forgotten. In the
+//! child of a process that was forked each call fails with [`ErrorKind::NotInitialized`] and each drop
+//! does nothing.
+//!
 //! Validation happens here, once: ranges, sizes, and that both ends of a copy belong to the
 //! stream's device. The raw handles leave only through the methods named `as_raw`.
 
@@ -18,6 +23,7 @@ mod error;
 mod event;
 mod fence;
 mod pool;
+mod primitive;
 mod registry;
 mod statistics;
 mod stream;
@@ -25,7 +31,7 @@ mod worker;
 
 pub use buffer::{DeviceBuffer, PinnedBuffer};
 pub use copy::{Copy2D, PlaneEnd};
-pub use device::{ContextGuard, Device};
+pub use device::{ContextGuard, Device, WeakDevice};
 pub use error::{Error, Result};
 pub use event::Event;
 pub use fence::FenceData;

@@ -1,11 +1,12 @@
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
 use smallvec::SmallVec;
 
+use crate::primitive::{Mutex, MutexGuard, lock};
 use crate::worker::CompletionWorker;
-use crate::{Device, DeviceBuffer, Event, FenceData, PinnedBuffer, Result, Stream};
+use crate::{Device, DeviceBuffer, Event, FenceData, PinnedBuffer, Result, Stream, StreamId};
 
 /// Memory that a pool can hold.
 pub trait PoolBuffer: Send + Sync + Sized + 'static {
@@ -31,7 +32,8 @@ impl PoolBuffer for PinnedBuffer {
 /// Buffers of one size, used again and again. Cheap to clone.
 ///
 /// A buffer goes back with the events of its last users ([`PooledBuffer::busy_until`]); whoever
-/// gets it next waits for them on its stream, on the device. At most `max_idle` buffers wait
+/// gets it next waits for them on its stream, on the device. An event is dropped only for one that
+/// stands for it too: a buffer that goes back unused keeps what it came with. At most `max_idle` buffers wait
 /// for reuse; any more are freed when their events are done.
 pub struct BufferPool<T: PoolBuffer>(Arc<PoolInner<T>>);
 
@@ -64,9 +66,12 @@ impl<T: PoolBuffer> BufferPool<T> {
         self.0.size
     }
 
-    /// Buffers that wait for reuse.
+    /// Buffers that wait for reuse; none in the child of a fork.
     pub fn idle(&self) -> usize {
-        self.0.lock().len()
+        match self.0.device.is_usable() {
+            true => lock(&self.0.idle).len(),
+            false => 0,
+        }
     }
 
     /// A buffer for work on `stream`, which waits for the buffer's last users on the device.
@@ -74,10 +79,11 @@ impl<T: PoolBuffer> BufferPool<T> {
     /// # Errors
     /// There is no room for a new one, or the stream cannot wait.
     pub fn acquire(&self, stream: &Stream) -> Result<PooledBuffer<T>> {
-        let (pooled, busy) = self.take()?;
-        for event in &busy {
+        let mut pooled = self.take()?;
+        for event in &pooled.before {
             stream.wait(event)?;
         }
+        pooled.behind = Some(stream.id());
         Ok(pooled)
     }
 
@@ -87,19 +93,23 @@ impl<T: PoolBuffer> BufferPool<T> {
     /// # Errors
     /// There is no room for a new one, or its last users failed.
     pub fn acquire_for_cpu(&self) -> Result<PooledBuffer<T>> {
-        let (pooled, busy) = self.take()?;
-        for event in &busy {
+        let mut pooled = self.take()?;
+        for event in &pooled.before {
             if !event.is_done()? {
                 event.synchronize()?;
             }
         }
+        pooled.before.clear();
         Ok(pooled)
     }
 
     /// Frees idle buffers until at most `keep` are left, the longest idle first, on the completion
     /// worker.
     pub fn trim(&self, keep: usize) {
-        let mut idle = self.0.lock();
+        if !self.0.device.is_usable() {
+            return;
+        }
+        let mut idle = lock(&self.0.idle);
         let excess = idle.len().saturating_sub(keep);
         // The longest idle go first; freeing happens outside the lock.
         let freed: Vec<_> = idle.drain(..excess).collect();
@@ -109,38 +119,35 @@ impl<T: PoolBuffer> BufferPool<T> {
             .for_each(|entry| entry.free(&self.0.device));
     }
 
-    fn take(&self) -> Result<(PooledBuffer<T>, SmallVec<[Event; 4]>)> {
-        let mut idle = self.0.lock();
-        let done = |entry: &Idle<T>| entry.busy.iter().all(|e| e.is_done().unwrap_or(true));
-        let index = idle
-            .iter()
-            .position(done)
-            .or((!idle.is_empty()).then_some(0));
-        let found = index.map(|index| idle.remove(index));
-        drop(idle);
-        let entry = match found {
-            Some(entry) => entry,
-            None => {
-                let buffer = T::allocate(&self.0.device, self.0.size)?;
-                Idle {
-                    buffer,
-                    busy: SmallVec::new(),
-                }
-            }
-        };
+    /// An idle buffer, preferably one whose users are done, or a new one.
+    fn take(&self) -> Result<PooledBuffer<T>> {
         let pool = self.0.clone();
-        let pooled = PooledBuffer {
-            buffer: Some(entry.buffer),
-            busy: SmallVec::new(),
-            pool,
+        pool.device.check_process("acquire")?;
+        let found = pool.take_idle();
+        let (buffer, mut before) = match found {
+            Some(entry) => (entry.buffer, entry.busy),
+            None => (T::allocate(&pool.device, pool.size)?, SmallVec::new()),
         };
-        Ok((pooled, entry.busy))
+        before.retain(|event| !matches!(event.is_done(), Ok(true)));
+        Ok(PooledBuffer {
+            buffer: Some(buffer),
+            busy: SmallVec::new(),
+            before,
+            behind: None,
+            pool,
+        })
     }
 }
 
 impl<T: PoolBuffer> PoolInner<T> {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Idle<T>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn take_idle(&self) -> Option<Idle<T>> {
+        let mut idle: MutexGuard<'_, Vec<Idle<T>>> = lock(&self.idle);
+        let done = |entry: &Idle<T>| entry.busy.iter().all(|e| e.is_done().unwrap_or(true));
+        let index = idle
+            .iter()
+            .position(done)
+            .or((!idle.is_empty()).then_some(0))?;
+        Some(idle.remove(index))
     }
 }
 
@@ -178,13 +185,22 @@ impl<T: PoolBuffer> fmt::Debug for BufferPool<T> {
 /// A buffer on loan from a pool; goes back when dropped.
 pub struct PooledBuffer<T: PoolBuffer> {
     buffer: Option<T>,
+    /// What this user's work reaches.
     busy: SmallVec<[Event; 4]>,
+    /// What the users before reach, as far as no event in `busy` is behind it.
+    before: SmallVec<[Event; 4]>,
+    /// The stream that waits for `before`.
+    behind: Option<StreamId>,
     pool: Arc<PoolInner<T>>,
 }
 
 impl<T: PoolBuffer> PooledBuffer<T> {
     /// The buffer is in use until `event` is done; whoever gets it next waits.
     pub fn busy_until(&mut self, event: Event) {
+        if self.behind == Some(event.stream_id()) {
+            // Recorded on the stream that waited for them.
+            self.before.clear();
+        }
         self.busy.push(event);
     }
 }
@@ -205,11 +221,13 @@ impl<T: PoolBuffer> Drop for PooledBuffer<T> {
         let Some(buffer) = self.buffer.take() else {
             return;
         };
-        let entry = Idle {
-            buffer,
-            busy: std::mem::take(&mut self.busy),
-        };
-        let mut idle = self.pool.lock();
+        if !self.pool.device.is_usable() {
+            return;
+        }
+        let mut busy = std::mem::take(&mut self.busy);
+        busy.append(&mut self.before);
+        let entry = Idle { buffer, busy };
+        let mut idle = lock(&self.pool.idle);
         if idle.len() < self.pool.max_idle {
             idle.push(entry);
         } else {

@@ -1,12 +1,43 @@
+use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hip_dispatch::{Backend, DeviceSelector, Runtime};
+use hip_dispatch::{Backend, DeviceSelector, ProcessStamp, Runtime};
 
 use crate::device::DeviceInner;
 use crate::{Device, Result};
 
-/// Devices open now, by their primary context.
-static OPEN: Mutex<Vec<Weak<DeviceInner>>> = Mutex::new(Vec::new());
+/// Devices open in one process, by their primary context.
+struct Open {
+    process: ProcessStamp,
+    devices: Mutex<Vec<Weak<DeviceInner>>>,
+}
+
+/// This process's list. A child of a fork makes one of its own: the lock of its parent's may be
+/// held by a thread that is gone.
+fn open_now() -> &'static Open {
+    static OPEN: AtomicPtr<Open> = AtomicPtr::new(std::ptr::null_mut());
+    let current = OPEN.load(Ordering::Acquire);
+    // SAFETY: null, or a list that was leaked below and is never freed.
+    if let Some(open) = unsafe { current.as_ref() }
+        && open.process.is_current()
+    {
+        return open;
+    }
+    let fresh = Box::into_raw(Box::new(Open {
+        process: ProcessStamp::now(),
+        devices: Mutex::default(),
+    }));
+    match OPEN.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: just leaked.
+        Ok(_) => unsafe { &*fresh },
+        Err(other) => {
+            // SAFETY: nobody else has seen `fresh`.
+            drop(unsafe { Box::from_raw(fresh) });
+            // SAFETY: another thread of this process leaked it a moment ago.
+            unsafe { &*other }
+        }
+    }
+}
 
 /// Opens the device asked for, with its primary context, through `runtime`. While it is open, the
 /// same object is given again, so that pools and counters are shared.
@@ -15,7 +46,8 @@ static OPEN: Mutex<Vec<Weak<DeviceInner>>> = Mutex::new(Vec::new());
 /// There is no such device (see [`Runtime::select`]) or its context cannot be made.
 pub fn open_device(runtime: &Runtime, selector: &DeviceSelector) -> Result<Device> {
     let selected = runtime.select(selector)?;
-    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let devices = &open_now().devices;
+    let mut open = devices.lock().unwrap_or_else(PoisonError::into_inner);
     open.retain(|device| device.strong_count() > 0);
     let found = open
         .iter()

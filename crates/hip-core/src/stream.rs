@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -13,6 +14,21 @@ use crate::{Device, Event, FenceData, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StreamId(NonZeroU64);
 
+impl StreamId {
+    /// Never used before in this process, as far as this copy of the crate knows.
+    fn next() -> StreamId {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        StreamId(
+            NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroU64::MAX),
+        )
+    }
+
+    /// As a number that is not 0. Another copy of this crate in the process counts for itself.
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
 /// A queue of device work, done in order. Cheap to clone.
 #[derive(Clone)]
 pub struct Stream(Arc<StreamInner>);
@@ -21,6 +37,8 @@ struct StreamInner {
     device: Device,
     handle: StreamHandle,
     id: StreamId,
+    /// What keeps a stream alive that somebody else made; `None` for our own, which is destroyed.
+    foreign: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Stream {
@@ -37,19 +55,38 @@ impl Stream {
     /// # Errors
     /// The vendor call fails.
     pub fn with_priority(device: &Device, priority: i32) -> Result<Stream> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let _bound = device.bind()?;
         let handle = device
             .0
             .backend
             .stream_create(StreamFlags::NON_BLOCKING, priority)?;
         add(&device.0.counters.streams_live, 1);
-        let id = NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroU64::MAX);
         Ok(Stream(Arc::new(StreamInner {
             device: device.clone(),
             handle,
-            id: StreamId(id),
+            id: StreamId::next(),
+            foreign: None,
         })))
+    }
+
+    /// Adopts a stream that somebody else made, under an identity of its own: a stream adopted
+    /// twice is two streams to those who ask for [`Stream::id`]. It is not destroyed here;
+    /// `keep_alive` is dropped with the last clone.
+    ///
+    /// # Safety
+    /// `handle` is a live stream of `device`'s context and vendor library, and stays so until
+    /// `keep_alive` is dropped, or is not used through this object any more by then.
+    pub unsafe fn from_foreign(
+        device: &Device,
+        handle: StreamHandle,
+        keep_alive: Box<dyn Any + Send + Sync>,
+    ) -> Stream {
+        Stream(Arc::new(StreamInner {
+            device: device.clone(),
+            handle,
+            id: StreamId::next(),
+            foreign: Some(keep_alive),
+        }))
     }
 
     /// The device it belongs to.
@@ -65,6 +102,11 @@ impl Stream {
     /// The vendor's stream, alive as long as `self`.
     pub fn as_raw(&self) -> StreamHandle {
         self.0.handle
+    }
+
+    /// Whether the stream is one that somebody else made.
+    pub fn is_foreign(&self) -> bool {
+        self.0.foreign.is_some()
     }
 
     /// Blocks the calling thread until all work on the stream is done.
@@ -175,6 +217,9 @@ impl Stream {
 
 impl Drop for StreamInner {
     fn drop(&mut self) {
+        if self.foreign.is_some() {
+            return;
+        }
         sub(&self.device.0.counters.streams_live, 1);
         let Ok(_bound) = self.device.bind() else {
             return;

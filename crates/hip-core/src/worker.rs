@@ -1,17 +1,32 @@
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
 
 use smallvec::SmallVec;
 
+use crate::primitive::{Arc, Condvar, Mutex, lock, thread, wait};
 use crate::statistics::{add, sub};
 use crate::{Device, Error, Event, FenceData, Result};
 
 /// Waits for events and releases what they guard, on one thread a device.
 ///
 /// The thread waits for the oldest entry, then sweeps all that are done. It keeps the device
-/// alive only through the entries it holds, and ends with the device.
+/// alive only through the entries it holds, and ends with the device. In the steady state handing
+/// an entry over allocates nothing.
 pub(crate) struct CompletionWorker {
-    sender: Mutex<Sender<Entry>>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    /// There are entries, or the queue is closed.
+    arrived: Condvar,
+}
+
+struct Queue {
+    entries: VecDeque<Entry>,
+    /// The thread sleeps.
+    idle: bool,
+    /// No more entries come.
+    closed: bool,
 }
 
 struct Entry {
@@ -56,6 +71,9 @@ impl CompletionWorker {
         events: SmallVec<[Event; 4]>,
         fence: FenceData,
     ) -> Result<()> {
+        // In the child of a fork there is no worker, and its lock may be held for ever. The
+        // resources go now, which calls no vendor.
+        device.check_process("release_after")?;
         let entry = Entry::new(device, events, fence);
         let worker = match device.0.worker.get() {
             Some(worker) => worker,
@@ -68,42 +86,76 @@ impl CompletionWorker {
                 }
             },
         };
-        let sender = worker.sender.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(unsent) = sender.send(entry) {
-            drop(sender);
-            unsent.0.finish();
-        }
+        worker.push(entry);
         Ok(())
     }
 
     fn spawn(device: &Device) -> Result<CompletionWorker> {
-        let (sender, receiver) = channel();
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(Queue {
+                entries: VecDeque::new(),
+                idle: false,
+                closed: false,
+            }),
+            arrived: Condvar::new(),
+        });
+        let worker = CompletionWorker {
+            shared: shared.clone(),
+        };
         let info = device.info();
-        std::thread::Builder::new()
+        thread::Builder::new()
             .name(format!("hip-done-{}{}", info.vendor, info.ordinal))
-            .spawn(move || run(&receiver))
+            .spawn(move || run(&shared))
             .map_err(|error| Error::Thread(error.to_string()))?;
-        Ok(CompletionWorker {
-            sender: Mutex::new(sender),
-        })
+        Ok(worker)
+    }
+
+    fn push(&self, entry: Entry) {
+        let mut queue = lock(&self.shared.queue);
+        queue.entries.push_back(entry);
+        let idle = std::mem::replace(&mut queue.idle, false);
+        drop(queue);
+        if idle {
+            self.shared.arrived.notify_one();
+        }
     }
 }
 
-fn run(receiver: &Receiver<Entry>) {
-    let mut pending: Vec<Entry> = Vec::new();
-    loop {
-        if pending.is_empty() {
-            match receiver.recv() {
-                Ok(entry) => pending.push(entry),
-                Err(_) => return,
+impl Drop for CompletionWorker {
+    /// Ends the thread once it has released what it has.
+    fn drop(&mut self) {
+        lock(&self.shared.queue).closed = true;
+        self.shared.arrived.notify_one();
+    }
+}
+
+impl Shared {
+    /// Adds what has arrived to `pending`, sleeping only if there is nothing at all. Gives `false` when
+    /// nothing is left and nothing will come.
+    fn collect(&self, pending: &mut VecDeque<Entry>) -> bool {
+        let mut queue = lock(&self.queue);
+        while pending.is_empty() && queue.entries.is_empty() {
+            if queue.closed {
+                return false;
             }
+            queue.idle = true;
+            queue = wait(&self.arrived, queue);
         }
-        pending.extend(receiver.try_iter());
-        pending.remove(0).finish();
+        pending.append(&mut queue.entries);
+        true
+    }
+}
+
+fn run(shared: &Shared) {
+    let mut pending = VecDeque::new();
+    while shared.collect(&mut pending) {
+        if let Some(oldest) = pending.pop_front() {
+            oldest.finish();
+        }
         let mut index = 0;
         while index < pending.len() {
             match pending[index].is_done() {
-                true => pending.remove(index).finish(),
+                true => pending.remove(index).into_iter().for_each(Entry::finish),
                 false => index += 1,
             }
         }

@@ -169,6 +169,13 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// The libraries in use, and where they were found.
     fn libraries(&self) -> Vec<LoadedLibrary>;
 
+    /// Tells whether handles and addresses of two backends mean the same: they do where this is
+    /// equal. Backends of one loaded library share it, whichever copy of this crate made them; by
+    /// default a backend is alone with its handles.
+    fn identity(&self) -> usize {
+        std::ptr::from_ref(self).cast::<()>().addr()
+    }
+
     /// Optional functions that the library lacks, by the vendor's names.
     fn missing_symbols(&self) -> Vec<&'static str>;
 

@@ -15,8 +15,14 @@
 //!
 //! [`discover()`] reports every library tried and every device found, or why there is none.
 //!
+//! A process that forks keeps its devices; in the child every call on what the parent opened fails
+//! with [`ErrorKind::NotInitialized`] ([`ProcessStamp`]). A child may use what nobody opened before.
+//!
 //! This crate reads no environment variable of GStreamer's: callers hand a [`LoaderConfig`] down.
-//! It does honour the vendors' own `ROCM_PATH`, `HIP_PATH` and `CUDA_PATH`.
+//! It does honour the vendors' own `ROCM_PATH`, `HIP_PATH` and `CUDA_PATH`. `CUDA_VISIBLE_DEVICES`,
+//! `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES` are the vendors' runtimes' to read: they hide and
+//! reorder devices below this crate, so ordinals count what is left; PCI addresses, UUIDs and render
+//! nodes mean the same device either way. They do not touch Host.
 
 mod amd;
 mod backend;
@@ -25,6 +31,7 @@ mod device_info;
 mod discover;
 mod driver;
 mod error;
+mod fork;
 mod handle;
 pub mod host;
 mod loader;
@@ -41,6 +48,7 @@ pub use config::LoaderConfig;
 pub use device_info::{DeviceInfo, DeviceSelector, Limits, ParseSelectorError, PciAddress, Uuid};
 pub use discover::{Discovery, VendorReport, discover};
 pub use error::{ErrorKind, HipError, Result};
+pub use fork::ProcessStamp;
 pub use handle::{
     ContextGuardToken, ContextHandle, DevicePtr, EventHandle, FunctionHandle, ModuleHandle,
     StreamHandle,

@@ -53,6 +53,19 @@ pub struct LoadError {
 }
 
 impl LoadError {
+    /// The process was forked while another thread loaded the library: nobody will finish.
+    pub(crate) fn forked(vendor: Vendor) -> LoadError {
+        let error = "the process was forked while the library was being loaded".to_owned();
+        LoadError {
+            vendor,
+            attempts: vec![Attempt {
+                file: "its library".into(),
+                error: Some(error),
+            }],
+            missing_symbols: Vec::new(),
+        }
+    }
+
     /// Whether no file could be loaded at all (as opposed to one that lacks functions).
     pub fn not_found(&self) -> bool {
         self.missing_symbols.is_empty()

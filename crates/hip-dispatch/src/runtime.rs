@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::amd::AmdRocm;
+use crate::fork::ForkOnce;
 use crate::nvidia::NvidiaCuda;
 use crate::{
     Attempt, Backend, DeviceInfo, DeviceSelector, ErrorKind, HipError, Host, LoadError,
@@ -14,8 +15,8 @@ static GLOBAL: OnceLock<Arc<Runtime>> = OnceLock::new();
 #[derive(Debug)]
 pub struct Runtime {
     config: LoaderConfig,
-    amd: OnceLock<Result<Loaded, LoadError>>,
-    nvidia: OnceLock<Result<Loaded, LoadError>>,
+    amd: ForkOnce<Result<Loaded, LoadError>>,
+    nvidia: ForkOnce<Result<Loaded, LoadError>>,
     host: OnceLock<Arc<dyn Backend>>,
 }
 
@@ -31,10 +32,29 @@ impl Runtime {
     pub fn new(config: LoaderConfig) -> Arc<Runtime> {
         Arc::new(Runtime {
             config,
-            amd: OnceLock::new(),
-            nvidia: OnceLock::new(),
+            amd: ForkOnce::new(),
+            nvidia: ForkOnce::new(),
             host: OnceLock::new(),
         })
+    }
+
+    /// A runtime whose vendors are these backends, for tests of the choice of a device. A vendor
+    /// that is not among them is looked for as `config` says.
+    #[doc(hidden)]
+    pub fn with_backends(config: LoaderConfig, backends: Vec<Arc<dyn Backend>>) -> Arc<Runtime> {
+        let runtime = Runtime::new(config);
+        for backend in backends {
+            let loaded = |backend| {
+                let attempts = Vec::new();
+                Ok(Loaded { backend, attempts })
+            };
+            match backend.vendor() {
+                Vendor::Amd => drop(runtime.amd.get_or_init(|| loaded(backend))),
+                Vendor::Nvidia => drop(runtime.nvidia.get_or_init(|| loaded(backend))),
+                Vendor::Host => drop(runtime.host.set(backend)),
+            }
+        }
+        runtime
     }
 
     /// The process's runtime, made with the default configuration if none was given before.
@@ -55,12 +75,15 @@ impl Runtime {
     }
 
     /// The vendor's backend, or what was tried in vain. Loads the library on first use.
+    ///
+    /// # Errors
+    /// No file loads, the library lacks functions, or this is the child of a process that was
+    /// forked while it loaded the library. (A backend that the parent had loaded is given, and
+    /// refuses every call.)
     pub fn backend(&self, vendor: Vendor) -> Result<&Arc<dyn Backend>, LoadError> {
         match self.loaded(vendor) {
-            Some(loaded) => loaded
-                .as_ref()
-                .map(|loaded| &loaded.backend)
-                .map_err(Clone::clone),
+            Some(Ok(loaded)) => Ok(&loaded.backend),
+            Some(Err(error)) => Err(error),
             None => Ok(self
                 .host
                 .get_or_init(|| Host::new(self.config.host_devices.max(1)))),
@@ -68,33 +91,37 @@ impl Runtime {
     }
 
     /// What loading gave; `None` for Host, which is not loaded.
-    fn loaded(&self, vendor: Vendor) -> Option<&Result<Loaded, LoadError>> {
-        match vendor {
-            Vendor::Amd => Some(self.amd.get_or_init(|| {
+    fn loaded(&self, vendor: Vendor) -> Option<Result<&Loaded, LoadError>> {
+        let slot = match vendor {
+            Vendor::Amd => self.amd.get_or_init(|| {
                 let driver = AmdRocm::load(&self.config)?;
                 let attempts = driver.attempts().to_vec();
                 Ok(Loaded {
                     backend: Arc::new(driver),
                     attempts,
                 })
-            })),
-            Vendor::Nvidia => Some(self.nvidia.get_or_init(|| {
+            }),
+            Vendor::Nvidia => self.nvidia.get_or_init(|| {
                 let driver = NvidiaCuda::load(&self.config)?;
                 let attempts = driver.attempts().to_vec();
                 Ok(Loaded {
                     backend: Arc::new(driver),
                     attempts,
                 })
-            })),
-            Vendor::Host => None,
-        }
+            }),
+            Vendor::Host => return None,
+        };
+        Some(match slot {
+            Some(result) => result.as_ref().map_err(Clone::clone),
+            None => Err(LoadError::forked(vendor)),
+        })
     }
 
     /// Every file tried for a vendor's library, in order.
     pub(crate) fn attempts(&self, vendor: Vendor) -> Vec<Attempt> {
         match self.loaded(vendor) {
             Some(Ok(loaded)) => loaded.attempts.clone(),
-            Some(Err(error)) => error.attempts.clone(),
+            Some(Err(error)) => error.attempts,
             None => Vec::new(),
         }
     }

@@ -3,7 +3,8 @@
 use crate::code::{Code, OUT_OF_MEMORY, UNKNOWN};
 
 /// `name:n[:thread][=code]`: the `n`-th call (from 1) of `name` fails, counted on threads whose name
-/// contains `thread`; `n+` lets every later one fail too.
+/// contains `thread`; `n+` lets every later one fail too. Code 0 lets it
+/// succeed without doing anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     name: String,

@@ -24,7 +24,7 @@
 //! | `HIP_SIM_MEMORY` | bytes of each device |
 //! | `HIP_SIM_SLOW` | microseconds that each kernel, copy and fill takes longer |
 //! | `HIP_SIM_LOG` | file to which each call adds a line: number, thread, function, code, separated by tabs; lines with `!` are findings |
-//! | `HIP_SIM_FAIL` | `name:n[:thread][=code]`, separated by commas: the n-th call of a function (on threads whose name contains `thread`) fails; with `n+` every later one too. A call that gives something back does so and fails afterwards. |
+//! | `HIP_SIM_FAIL` | `name:n[:thread][=code]`, separated by commas: the n-th call of a function (on threads whose name contains `thread`) fails; with `n+` every later one too. A call that gives something back does so and fails afterwards. With `=0` the call says that it succeeded and does nothing: `cuStreamWaitEvent:3=0` leaves out one wait, which the checker should find. |
 //! | `HIP_SIM_LOST` | `n[=code]`: the device is gone from the n-th call on that would need it |
 //! | `HIP_SIM_STRICT` | 1: order that only unseen communication between threads can explain counts as a race |
 //! | `HIP_SIM_ABORT` | 1: a race ends the process |

@@ -14,6 +14,7 @@ use crate::{
 macro_rules! call {
     ($driver:expr, $entry:ident($($arg:expr),*)) => {{
         let entry = $driver.table.$entry;
+        $driver.alive(entry.name)?;
         // SAFETY: the arguments follow the vendor's documented signature; handles, addresses and
         // sizes are valid by the contract of `Backend`, outputs are writable locals.
         let code = unsafe { (entry.call)($($arg),*) };
@@ -92,6 +93,11 @@ impl<D: Dialect> Backend for Driver<D> {
         Driver::libraries(self)
     }
 
+    fn identity(&self) -> usize {
+        // A library is in a process once, however often it is opened.
+        (self.table.init.call as *const ()).addr()
+    }
+
     fn missing_symbols(&self) -> Vec<&'static str> {
         self.table.missing.clone()
     }
@@ -111,6 +117,7 @@ impl<D: Dialect> Backend for Driver<D> {
     }
 
     fn device_count(&self) -> Result<u32> {
+        self.alive("device_count")?;
         self.initialised.clone()?;
         let mut count = 0;
         call!(self, device_get_count(&mut count))?;
@@ -132,10 +139,12 @@ impl<D: Dialect> Backend for Driver<D> {
     }
 
     fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
+        self.alive("context_push")?;
         self.dialect_result(self.dialect.push(context))
     }
 
     fn context_pop(&self, token: ContextGuardToken) -> Result<()> {
+        self.alive("context_pop")?;
         self.dialect_result(self.dialect.pop(token))
     }
 
@@ -324,6 +333,7 @@ impl<D: Dialect> Backend for Driver<D> {
         function: HostFn,
         data: *mut c_void,
     ) -> Result<()> {
+        self.alive("launch_host_func")?;
         if let Some(entry) = self.table.launch_host_func {
             // SAFETY: the contract of `Backend`.
             let code = unsafe { (entry.call)(stream.as_raw(), function, data) };
@@ -391,6 +401,7 @@ impl<D: Dialect> Backend for Driver<D> {
                 ));
             }
         };
+        self.alive("module_load")?;
         self.load_module(data, log).map(ModuleHandle::from_raw)
     }
 

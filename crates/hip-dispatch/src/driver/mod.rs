@@ -10,7 +10,7 @@ use std::fmt;
 use crate::loader::{Attempt, Library};
 use crate::{
     ContextGuardToken, ContextHandle, DeviceInfo, HipError, ImageKind, Limits, LoadError,
-    LoadedLibrary, PciAddress, Result, Uuid, Vendor,
+    LoadedLibrary, PciAddress, ProcessStamp, Result, Uuid, Vendor,
 };
 pub(crate) use table::{Code, Handle, Table};
 
@@ -68,6 +68,7 @@ pub(crate) struct Driver<D> {
     attempts: Vec<Attempt>,
     /// What `…Init` said.
     initialised: Result<()>,
+    process: ProcessStamp,
 }
 
 impl<D: Dialect> Driver<D> {
@@ -93,6 +94,7 @@ impl<D: Dialect> Driver<D> {
             library,
             attempts,
             initialised: Ok(()),
+            process: ProcessStamp::now(),
         };
         // SAFETY: both vendors' Init takes flags that must be 0.
         let code = unsafe { (driver.table.init.call)(0) };
@@ -130,7 +132,14 @@ impl<D: Dialect> Driver<D> {
         }]
     }
 
+    /// Fails in the child of a process that had loaded the driver.
+    #[inline]
+    fn alive(&self, call: &'static str) -> Result<()> {
+        self.process.check(D::VENDOR, call)
+    }
+
     fn device(&self, ordinal: u32) -> Result<c_int> {
+        self.alive("device")?;
         self.initialised.clone()?;
         let call = self.table.device_get;
         let Ok(ordinal) = c_int::try_from(ordinal) else {

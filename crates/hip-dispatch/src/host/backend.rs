@@ -69,6 +69,7 @@ impl Backend for Host {
     }
 
     fn device_count(&self) -> Result<u32> {
+        self.alive("device_count")?;
         Ok(self.devices.len() as u32)
     }
 
@@ -97,6 +98,7 @@ impl Backend for Host {
     }
 
     fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
+        self.alive("context_push")?;
         let invalid = |text| fail("context_push", code::INVALID_CONTEXT, text);
         let index = context.as_raw().addr().wrapping_sub(1);
         let device = self

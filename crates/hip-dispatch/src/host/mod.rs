@@ -15,6 +15,8 @@
 //! Freeing memory waits for all work of the backend, as `hipFree` documents and `cuMemFree` does:
 //! a program that is right on a GPU must be right here.
 //!
+//! In the child of a process that was forked every call fails with code 3: the threads are not there.
+//!
 //! A fault in a stream's work makes that stream fail for good with code 719; it passes on to
 //! streams that wait for its events, and nobody who waits is left hanging.
 
@@ -45,7 +47,7 @@ use module::{Function, Module};
 use registry::Registry;
 use stream::{Refused, Stream, Work};
 
-use crate::{HipError, Result, StreamHandle, Vendor};
+use crate::{HipError, ProcessStamp, Result, StreamHandle, Vendor};
 
 /// Codes of `CUresult` and `hipError_t`, which Host shares.
 mod code {
@@ -112,6 +114,7 @@ pub struct Host {
     events: Registry<Event>,
     modules: Registry<Module>,
     functions: Registry<Function>,
+    process: ProcessStamp,
 }
 
 impl Host {
@@ -128,11 +131,15 @@ impl Host {
             events: Registry::new(),
             modules: Registry::new(),
             functions: Registry::new(),
+            process: ProcessStamp::now(),
         })
     }
 
-    /// What exists now.
+    /// What exists now; nothing in the child of a process that was forked.
     pub fn live(&self) -> LiveObjects {
+        if !self.process.is_current() {
+            return LiveObjects::default();
+        }
         let device = self.memory.usage(Kind::Device);
         let pinned = self.memory.usage(Kind::Pinned);
         LiveObjects {
@@ -151,7 +158,15 @@ impl Host {
         }
     }
 
+    /// Fails in the child of a process that was forked: locks may be held there by threads that
+    /// are gone.
+    #[inline]
+    fn alive(&self, call: &'static str) -> Result<()> {
+        self.process.check(Vendor::Host, call)
+    }
+
     fn device(&self, call: &'static str, ordinal: u32) -> Result<&Arc<Device>> {
+        self.alive(call)?;
         self.devices.get(ordinal as usize).ok_or_else(|| {
             let text = format!(
                 "there is no device {ordinal}: there are {}",
@@ -308,6 +323,9 @@ fn no_thread(call: &'static str, error: &std::io::Error) -> HipError {
 
 impl Drop for Host {
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            return;
+        }
         // Workers finish what is queued and end by themselves: waiting here could hang a process
         // that exits. What they work on is therefore not freed either.
         self.devices.iter().for_each(|device| device.close());

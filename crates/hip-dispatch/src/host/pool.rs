@@ -4,6 +4,9 @@ use std::sync::OnceLock;
 
 use rayon::prelude::*;
 
+use crate::ProcessStamp;
+use crate::fork::ForkOnce;
+
 /// Parts per thread: enough that a thread that was held up does not hold all of them up.
 const PARTS_PER_THREAD: u64 = 4;
 
@@ -14,25 +17,25 @@ pub(super) fn parallelism() -> usize {
 }
 
 /// One pool for the process, built on first use. `None` where one thread is all there is, where
-/// the threads could not be started, and under Miri, which has no use for them.
+/// the threads could not be started, in the child of a process that had them (they are not forked
+/// with it), and under Miri, which has no use for them.
 fn pool() -> Option<&'static rayon::ThreadPool> {
-    static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
-    POOL.get_or_init(|| {
-        let threads = parallelism();
-        if threads < 2 || cfg!(miri) {
-            return None;
-        }
-        let built = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .thread_name(|index| format!("hip-host-{index}"))
-            .build();
-        built
-            .inspect_err(
-                |error| tracing::warn!(%error, "no thread pool: launches run on one thread"),
-            )
-            .ok()
-    })
-    .as_ref()
+    static POOL: ForkOnce<(ProcessStamp, Option<rayon::ThreadPool>)> = ForkOnce::new();
+    let (process, pool) = POOL.get_or_init(|| (ProcessStamp::now(), start()))?;
+    pool.as_ref().filter(|_| process.is_current())
+}
+
+fn start() -> Option<rayon::ThreadPool> {
+    let threads = parallelism();
+    if threads < 2 || cfg!(miri) {
+        return None;
+    }
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .thread_name(|index| format!("hip-host-{index}"))
+        .build()
+        .inspect_err(|error| tracing::warn!(%error, "no thread pool: launches run on one thread"))
+        .ok()
 }
 
 /// Calls `body(first, end)` for ranges that cover `0..total` exactly once, on several threads if

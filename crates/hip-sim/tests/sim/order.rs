@@ -146,6 +146,20 @@ fn what_is_not_waited_for_is_found() {
     }
 }
 
+/// How a test proves that it would notice: the library leaves one wait out.
+#[test]
+fn a_wait_that_is_left_out_is_found() {
+    for name in ALL {
+        let lab = Lab::new(name);
+        let scene = Scene::new(&lab, StreamFlags::NON_BLOCKING);
+        lab.library
+            .fail("cuStreamWaitEvent:2=0,hipStreamWaitEvent:2=0");
+        let steps = [Write(0), Record(0), Wait(1), Read(1)];
+        let races = [0; 3].map(|_| scene.play(&steps));
+        assert_eq!(races, [0, 1, 0], "{name}");
+    }
+}
+
 #[test]
 fn two_reads_race_only_where_they_write() {
     let lab = Lab::new("nvidia");
