@@ -9,14 +9,17 @@ use std::time::{Duration, Instant};
 
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag};
+use crate::target;
+use crate::{cross, rocm};
 use crate::test_run;
 use crate::workspace::{Profile, Workspace, run};
 
 const HELP: &str = "\
 Usage: cargo xtask ci [--yes]
 
-Formatting, clippy, documentation, prebuilt kernels, tests on host, the demo, and the
-licences and sources of the dependencies. Stops at the first step that fails.
+Formatting, clippy, documentation, prebuilt kernels, tests on host and on the
+stand-ins for the vendors' libraries, AMD's real runtime where it can be had, checks for
+Windows and 64-bit ARM, the demo, and the licences and sources of the dependencies. Stops at the first step that fails.
 
   --yes  install missing packages without asking
 ";
@@ -37,7 +40,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     };
     let mut steps = Steps::default();
     steps.step("packages", || {
-        apt::ensure(workspace, &["build", "runtime", "test", "kernels"], consent)
+        apt::ensure(workspace, &["build", "runtime", "test", "kernels", "rocm"], consent)
     })?;
     steps.step("fmt", || {
         run(workspace.cargo().args(["fmt", "--all", "--check"]))
@@ -62,16 +65,22 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     steps.step("kernels --check", || {
         crate::kernels::run(&["--check".to_owned()])
     })?;
+    let no_amd = steps.step("rocm", || Ok(rocm::fetch_for_tests(workspace)))?;
     let outcomes = steps.step("test", || {
-        test_run::run_vendors(workspace, Profile::Dev, &["host".to_owned()], &[])
+        let targets = target::parse(["host", "sim-nvidia", "sim-amd"])?;
+        test_run::run_targets(workspace, Profile::Dev, &targets, &[])
     })?;
     // The tests' closing lines come once now and once at the very end.
     test_run::finish(&outcomes)?;
     steps.step("demo --quiet", || {
         crate::demo::demo(workspace, &["--quiet".to_owned()])
     })?;
+    let not_crossed = steps.step("cross", || cross::check_all(workspace))?;
     steps.step("deny", || deny(workspace))?;
     steps.print();
+    for skipped in no_amd.iter().chain(&not_crossed) {
+        println!("{skipped}");
+    }
     test_run::finish(&outcomes)
 }
 
@@ -158,7 +167,7 @@ fn deny_program(workspace: &Workspace) -> Result<Option<PathBuf>, Box<dyn Error>
 }
 
 /// The child's exit status, or `None` if it had to be ended after `limit`.
-fn wait_at_most(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+pub(crate) fn wait_at_most(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {

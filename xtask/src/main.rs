@@ -7,8 +7,12 @@ mod apt;
 mod args;
 mod bundle;
 mod ci;
+mod cross;
+mod debian;
 mod demo;
 mod kernels;
+mod rocm;
+mod target;
 mod test_run;
 mod workspace;
 
@@ -28,6 +32,8 @@ Usage: cargo xtask COMMAND [OPTIONS]
   test        run the tests, on host or on a GPU
   kernels     compile the prebuilt kernels, or check them with --check
   gpu-bundle  make one relocatable folder for a GPU machine
+  rocm        unpack AMD's real runtime and compiler into a folder; no GPU needed
+  cross       check the libraries for Windows and for 64-bit ARM
   ci          everything a change must pass
   deps        install the Debian packages needed, or print them with --print
 
@@ -45,7 +51,9 @@ Installs every Debian package that any command needs.
 ";
 
 /// The groups of the package list.
-const GROUPS: [&str; 6] = ["build", "runtime", "test", "input", "kernels", "bundle"];
+const GROUPS: [&str; 7] = [
+    "build", "runtime", "test", "input", "kernels", "rocm", "bundle",
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -69,6 +77,8 @@ fn dispatch(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         "test" => test_run::main(&Workspace::locate()?, rest),
         "kernels" => kernels::run(rest),
         "gpu-bundle" => bundle::main(&Workspace::locate()?, rest),
+        "rocm" => rocm::main(&Workspace::locate()?, rest),
+        "cross" => cross::main(&Workspace::locate()?, rest),
         "ci" => ci::main(&Workspace::locate()?, rest),
         "deps" => deps(&Workspace::locate()?, rest),
         "help" | "--help" | "-h" => {
@@ -121,7 +131,7 @@ mod tests {
     #[test]
     fn unknown_commands_and_options_are_errors() {
         assert!(error_of(&["frobnicate"]).contains("unknown command 'frobnicate'"));
-        for command in ["demo", "info", "test", "gpu-bundle", "ci", "deps"] {
+        for command in ["demo", "info", "test", "gpu-bundle", "rocm", "cross", "ci", "deps"] {
             assert_eq!(error_of(&[command, "--frob"]), "unknown option '--frob'");
         }
         assert!(error_of(&["test", "--vendor", "intel"]).contains("unknown vendor 'intel'"));

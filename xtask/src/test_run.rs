@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag, value};
+use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace, run, with_plugin};
 
 const HELP: &str = "\
@@ -16,7 +17,8 @@ Usage: cargo xtask test [--vendor VENDOR]... [--release] [--yes] [-- CARGO-TEST-
 Runs the tests of the whole workspace. With no --vendor they run on host, which needs no GPU.
 A vendor without a device here is skipped, with the reason.
 
-  --vendor VENDOR  host, nvidia or amd; may be repeated
+  --vendor VENDOR  host, nvidia, amd, or a stand-in for a vendor's library over the CPU: sim-nvidia,
+                   sim-amd5, sim-amd6, sim-amd7, sim-amd (all three); may be repeated
   --release        test the release profile
   --yes            install missing packages without asking
 ";
@@ -76,16 +78,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     }
     let options = [value("--vendor"), flag("--release"), flag("--yes")];
     let args = Args::parse(arguments, &options, 0, true)?;
-    let mut vendors = args.values("--vendor");
-    if vendors.is_empty() {
-        vendors.push("host".to_owned());
-    }
-    if let Some(unknown) = vendors
-        .iter()
-        .find(|name| !["host", "nvidia", "amd"].contains(&&***name))
-    {
-        return Err(format!("unknown vendor '{unknown}': host, nvidia or amd").into());
-    }
+    let targets = target::parse(args.values("--vendor").iter().map(String::as_str))?;
     let profile = if args.has("--release") {
         Profile::Release
     } else {
@@ -96,7 +89,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
         quiet: false,
     };
     apt::ensure(workspace, &["build", "runtime", "test"], consent)?;
-    finish(&run_vendors(workspace, profile, &vendors, args.rest())?)
+    finish(&run_targets(workspace, profile, &targets, args.rest())?)
 }
 
 /// Prints the closing lines; an error if anything failed.
@@ -146,11 +139,11 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Builds what the tests need and runs them for each vendor in turn.
-pub(crate) fn run_vendors(
+/// Builds what the tests need and runs them on each target in turn.
+pub(crate) fn run_targets(
     workspace: &Workspace,
     profile: Profile,
-    vendors: &[String],
+    targets: &[Target],
     extra: &[String],
 ) -> Result<Vec<Outcome>, Box<dyn Error>> {
     run(workspace
@@ -159,8 +152,10 @@ pub(crate) fn run_vendors(
         .args(profile.cargo_args()))?;
     let plugin = workspace.stage_plugin(profile)?;
     let mut closing = Vec::new();
-    for vendor in vendors {
-        let result = match absent(workspace, profile, vendor)? {
+    for target in targets {
+        let sim = target.install(workspace, profile)?;
+        let vendor = &target.name;
+        let result = match absent(workspace, profile, target.vendor, sim.as_deref())? {
             Some(reason) => {
                 println!("{vendor}: not run: {reason}");
                 VendorResult::Skipped(reason)
@@ -169,10 +164,14 @@ pub(crate) fn run_vendors(
                 println!("{vendor}: testing");
                 let mut command = workspace.cargo();
                 command
-                    .args(["test", "--workspace", "--no-fail-fast"])
+                    .args(["test", "--no-fail-fast"])
+                    .args(target.packages())
                     .args(profile.cargo_args())
                     .args(extra);
-                run_tests(&mut command, vendor, &plugin)?
+                if let Some(folder) = &sim {
+                    target::with_sim(&mut command, folder);
+                }
+                run_tests(&mut command, target.vendor, &plugin)?
             }
         };
         closing.push(Outcome {
@@ -225,11 +224,15 @@ fn absent(
     workspace: &Workspace,
     profile: Profile,
     vendor: &str,
+    sim: Option<&Path>,
 ) -> Result<Option<String>, Box<dyn Error>> {
     let program = workspace.output(profile).join("hip-info");
-    let output = Command::new(&program)
-        .args(["--vendor", vendor])
-        .stdin(Stdio::null())
+    let mut info = Command::new(&program);
+    info.args(["--vendor", vendor]).stdin(Stdio::null());
+    if let Some(folder) = sim {
+        target::with_sim(&mut info, folder);
+    }
+    let output = info
         .output()
         .map_err(|error| format!("hip-info: {error}"))?;
     if output.status.success() {

@@ -1,44 +1,43 @@
 //! One device for elements that are neighbours, found as other GStreamer GPU libraries do it: ask
 //! downstream, ask upstream, ask the application, else open one and tell everybody.
 
-use gst::glib;
 use gst::prelude::*;
 use gst::query::QueryViewMut;
 use hip_core::{Device, DeviceSelector};
 
+use crate::abi::{DeviceRef, GST_HIP_RS_ABI_VERSION};
 use crate::{Result, env};
 
 /// Type of the `GstContext` that carries a device; our own, since upstream's carries another thing.
 pub const CONTEXT_TYPE: &str = "gst.hip.rs.device";
 
-/// Version of the payload. A payload of another version is not looked at.
-const ABI_VERSION: u32 = 1;
 const FIELD_ABI: &str = "abi-version";
 const FIELD_DEVICE: &str = "device";
 const FIELD_NAME: &str = "device-name";
 
-/// What crosses in the context. Another copy of this crate in the process has a boxed type of its
-/// own, and so never takes this one's payload for its.
-#[derive(Clone, glib::Boxed)]
-#[boxed_type(name = "GstHipRsDevice", allow_name_conflict)]
-struct Payload(Device);
-
 fn write_payload(structure: &mut gst::StructureRef, device: &Device) {
-    structure.set(FIELD_ABI, ABI_VERSION);
-    structure.set(FIELD_DEVICE, Payload(device.clone()));
+    structure.set(FIELD_ABI, GST_HIP_RS_ABI_VERSION);
+    structure.set(FIELD_DEVICE, DeviceRef::new(device));
     structure.set(FIELD_NAME, device.info().to_string());
 }
 
 fn read_payload(structure: &gst::StructureRef) -> Option<Device> {
     match structure.get::<u32>(FIELD_ABI) {
-        Ok(ABI_VERSION) => {}
+        Ok(GST_HIP_RS_ABI_VERSION) => {}
         other => {
             tracing::info!(?other, "a device context of another version is not used");
             return None;
         }
     }
-    match structure.get::<Payload>(FIELD_DEVICE) {
-        Ok(payload) => Some(payload.0),
+    let payload = match structure.get::<DeviceRef>(FIELD_DEVICE) {
+        Ok(payload) => payload,
+        Err(error) => {
+            tracing::info!(%error, "a device context without a device is not used");
+            return None;
+        }
+    };
+    match payload.adopt() {
+        Ok(device) => Some(device),
         Err(error) => {
             tracing::info!(%error, "another copy's device context is not used");
             None
@@ -75,7 +74,9 @@ impl HipContext {
         context
     }
 
-    /// Reads what [`HipContext::to_gst`] made; `None` for anything else.
+    /// Reads what [`HipContext::to_gst`] made, here or in another copy of this crate, whose device
+    /// becomes this copy's for the same context (on Host: of the same number); `None` for
+    /// anything else.
     pub fn from_gst(context: &gst::ContextRef) -> Option<HipContext> {
         if !context.has_context_type(CONTEXT_TYPE) {
             return None;

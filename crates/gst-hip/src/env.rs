@@ -31,6 +31,7 @@ const MAX_HOST_DEVICES: u32 = 64;
 /// An environment variable whose value means nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {reason}")]
+#[non_exhaustive]
 pub struct EnvError {
     /// Its name.
     pub variable: &'static str,

@@ -24,6 +24,14 @@ pub enum Error {
         /// The stream's device.
         expected: String,
     },
+    /// Another copy of this library, whose memory or device it is, refused.
+    #[error("{text}")]
+    Remote {
+        /// The class of the failure.
+        kind: hip_core::ErrorKind,
+        /// Its words.
+        text: String,
+    },
     /// A video format or size that has no layout here.
     #[error("no layout for this video: {0}")]
     Layout(String),

@@ -12,9 +12,10 @@
 //!
 //! Validation happens here: that memory is ours and of the right device, that planes lie inside
 //! it, and that an access does not meet a CPU map that it would race with. Several copies of this
-//! crate can be in one process; each knows its own memory only, and foreign memory, which
-//! includes another copy's, is to be copied through a CPU map.
+//! crate can be in one process and use each other's memory, pools and devices: see [`abi`]. Other
+//! people's memory is to be copied through a CPU map.
 
+pub mod abi;
 pub mod context;
 pub mod env;
 mod error;

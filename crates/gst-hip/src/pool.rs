@@ -1,11 +1,16 @@
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use gst::glib::ffi::{GFALSE, GTRUE, gboolean};
+use gst::glib::translate::{IntoGlib, IntoGlibPtr};
 use gst::prelude::*;
-use gst::subclass::prelude::*;
 use gst::{BufferPoolConfigRef, glib};
 use gst_video::{VideoInfo, VideoMeta};
 use hip_core::Device;
 
+use crate::abi::{
+    GST_HIP_RS_ABI_VERSION, GST_HIP_RS_KIND_PINNED, GstHipRsDevice, GstHipRsPool,
+    GstHipRsPoolClass, GstHipRsPoolVTable, adopt, guard, kind_number, pool_type, size_of,
+};
 use crate::memory::DeviceStreams;
 use crate::{Error, FrameLayout, HipAllocator, MemoryKind, Result};
 
@@ -20,31 +25,81 @@ glib::wrapper! {
     ///
     /// A buffer may come back while the device still works on it: the order is in its
     /// allocation, and the next user waits on the device.
-    pub struct HipBufferPool(ObjectSubclass<imp::HipBufferPool>)
+    ///
+    /// The type is the process's, registered by the first copy of this crate that needs it; a
+    /// pool's work is done by the copy that made it, and the others may use it like their own.
+    pub struct HipBufferPool(Object<GstHipRsPool, GstHipRsPoolClass>)
         @extends gst::BufferPool, gst::Object;
+
+    match fn {
+        type_ => || pool_type().into_glib(),
+    }
 }
+
+// SAFETY: `GstBufferPool` may be used from any thread; what is added is set before anybody has the
+// pool, or behind a lock.
+unsafe impl Send for HipBufferPool {}
+// SAFETY: as above.
+unsafe impl Sync for HipBufferPool {}
+
+/// `Send` and `Sync` of the above rest on this.
+const _: fn() = || {
+    fn both<T: Send + Sync>() {}
+    both::<Own>();
+};
 
 impl HipBufferPool {
     /// A pool of a device; it has to be configured and activated.
     pub fn new(device: &Device, kind: MemoryKind) -> HipBufferPool {
         let pool: HipBufferPool = glib::Object::new();
-        pool.imp().set_owner(device, kind);
+        let streams = DeviceStreams::of(device);
+        let own = Own {
+            kind,
+            streams,
+            plan: Mutex::new(None),
+        };
+        let raw: *mut GstHipRsPool = pool.as_ptr();
+        // SAFETY: a new object of the pool type, which nobody else has.
+        unsafe {
+            (*raw).kind = kind_number(kind);
+            (*raw).data = Box::into_raw(Box::new(own)).cast();
+            (*raw).vtable = &VTABLE;
+        }
         pool
     }
 
-    /// The device its memory is of.
-    pub fn device(&self) -> &Device {
-        &self.imp().owner().0
+    /// The device its memory is of; for another copy's pool this copy's device for the context.
+    ///
+    /// # Errors
+    /// Another copy's device cannot be used here.
+    pub fn device(&self) -> Result<Device> {
+        let raw: *mut GstHipRsPool = self.as_ptr();
+        // SAFETY: a live pool; its maker filled in the table, if there is one, before anybody saw it.
+        unsafe {
+            let vtable = (*raw).vtable.as_ref();
+            let vtable = vtable.filter(|vtable| vtable.abi_version == GST_HIP_RS_ABI_VERSION);
+            let vtable = vtable
+                .ok_or_else(|| Error::InvalidValue("a pool that nobody has filled in".into()))?;
+            adopt((vtable.device)(raw.cast()))
+        }
     }
 
     /// Where its memory is.
     pub fn kind(&self) -> MemoryKind {
-        self.imp().owner().1
+        let raw: *mut GstHipRsPool = self.as_ptr();
+        // SAFETY: a live pool; the field is set before anybody sees it.
+        match unsafe { (*raw).kind } {
+            GST_HIP_RS_KIND_PINNED => MemoryKind::Pinned,
+            _ => MemoryKind::Device,
+        }
     }
 
-    /// The layout of its buffers; `None` before a configuration with video caps.
+    /// The layout of its buffers; `None` before a configuration with video caps, and for another
+    /// copy's pool, whose buffers say it in their `GstVideoMeta`.
     pub fn layout(&self) -> Option<FrameLayout> {
-        self.imp().plan().and_then(|plan| plan.layout)
+        // SAFETY: a live pool.
+        let own = unsafe { Own::of(self.as_ptr().cast()) }?;
+        own.plan().and_then(|plan| plan.layout)
     }
 
     /// Configures the pool for `caps`: `min` buffers are made at the start, at most `max` (0 for
@@ -151,90 +206,105 @@ impl Plan {
     }
 }
 
-mod imp {
-    use super::*;
+/// What a pool of this copy's knows.
+struct Own {
+    kind: MemoryKind,
+    /// The device; and it keeps the streams of the memory from coming and going with the buffers.
+    streams: Arc<DeviceStreams>,
+    plan: Mutex<Option<Plan>>,
+}
 
-    #[derive(Default)]
-    pub struct HipBufferPool {
-        /// Set once, before anybody else has the pool.
-        owner: OnceLock<(Device, MemoryKind)>,
-        /// Keeps the streams of the memory from coming and going with the buffers.
-        streams: OnceLock<Arc<DeviceStreams>>,
-        plan: Mutex<Option<Plan>>,
+impl Own {
+    /// # Safety
+    /// `pool` is a live pool of the pool type.
+    unsafe fn of<'a>(pool: *const gst::ffi::GstBufferPool) -> Option<&'a Own> {
+        // SAFETY: by the caller's word. Only `HipBufferPool::new` sets our table, with our data,
+        // which lives until the pool's end.
+        unsafe {
+            let pool = &*pool.cast::<GstHipRsPool>();
+            std::ptr::eq(pool.vtable, &VTABLE).then(|| &*pool.data.cast_const().cast::<Own>())
+        }
     }
 
-    impl HipBufferPool {
-        pub(super) fn set_owner(&self, device: &Device, kind: MemoryKind) {
-            let _ = self.owner.set((device.clone(), kind));
-            let _ = self.streams.set(DeviceStreams::of(device));
-        }
+    fn plan(&self) -> Option<Plan> {
+        self.plan
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
 
-        pub(super) fn owner(&self) -> &(Device, MemoryKind) {
-            match self.owner.get() {
-                Some(owner) => owner,
-                None => unreachable!("`HipBufferPool::new`, the only way to one, sets it"),
+static VTABLE: GstHipRsPoolVTable = GstHipRsPoolVTable {
+    size: size_of::<GstHipRsPoolVTable>(),
+    abi_version: GST_HIP_RS_ABI_VERSION,
+    device: own_device,
+    set_config: own_set_config,
+    alloc_buffer: own_alloc_buffer,
+    finalize: own_finalize,
+};
+
+unsafe extern "C" fn own_device(pool: *const gst::ffi::GstBufferPool) -> *const GstHipRsDevice {
+    guard("pool device", std::ptr::null(), || {
+        // SAFETY: the caller's pool is alive.
+        let own = unsafe { Own::of(pool) };
+        own.map_or(std::ptr::null(), |own| own.streams.payload().as_abi())
+    })
+}
+
+unsafe extern "C" fn own_set_config(
+    pool: *mut gst::ffi::GstBufferPool,
+    config: *mut gst::ffi::GstStructure,
+) -> gboolean {
+    guard("set_config", GFALSE, || {
+        // SAFETY: GStreamer asks a live pool and hands over the configuration, to be changed.
+        let (own, config) = unsafe {
+            let config: &mut BufferPoolConfigRef = BufferPoolConfigRef::from_glib_borrow_mut(config);
+            (Own::of(pool), config)
+        };
+        let Some(own) = own else { return GFALSE };
+        match Plan::new(own.streams.device(), own.kind, config) {
+            Ok(plan) => {
+                *own.plan.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan);
+                GTRUE
+            }
+            Err(error) => {
+                tracing::warn!(%error, "pool not configured");
+                GFALSE
             }
         }
+    })
+}
 
-        pub(super) fn plan(&self) -> Option<Plan> {
-            self.plan
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone()
-        }
-    }
-
-    #[glib::object_subclass]
-    impl ObjectSubclass for HipBufferPool {
-        const NAME: &'static str = "GstHipRsBufferPool";
-        // Another copy of this crate may have registered the name.
-        const ALLOW_NAME_CONFLICT: bool = true;
-        type Type = super::HipBufferPool;
-        type ParentType = gst::BufferPool;
-    }
-
-    impl ObjectImpl for HipBufferPool {}
-    impl GstObjectImpl for HipBufferPool {}
-
-    impl BufferPoolImpl for HipBufferPool {
-        fn options() -> &'static [&'static str] {
-            // Both are static strings of GStreamer's.
-            static OPTIONS: OnceLock<[&'static str; 2]> = OnceLock::new();
-            OPTIONS.get_or_init(|| {
-                [
-                    gst_video::BUFFER_POOL_OPTION_VIDEO_META.as_str(),
-                    gst_video::BUFFER_POOL_OPTION_VIDEO_ALIGNMENT.as_str(),
-                ]
-            })
-        }
-
-        fn set_config(&self, config: &mut BufferPoolConfigRef) -> bool {
-            let Some((device, kind)) = self.owner.get() else {
-                return false;
-            };
-            match Plan::new(device, *kind, config) {
-                Ok(plan) => {
-                    *self.plan.lock().unwrap_or_else(PoisonError::into_inner) = Some(plan);
-                    self.parent_set_config(config)
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "pool not configured");
-                    false
-                }
+unsafe extern "C" fn own_alloc_buffer(
+    pool: *mut gst::ffi::GstBufferPool,
+    buffer: *mut *mut gst::ffi::GstBuffer,
+    _: *mut gst::ffi::GstBufferPoolAcquireParams,
+) -> gst::ffi::GstFlowReturn {
+    guard("alloc_buffer", gst::ffi::GST_FLOW_ERROR, || {
+        // SAFETY: GStreamer asks a live pool.
+        let own = unsafe { Own::of(pool) };
+        let Some((own, plan)) = own.and_then(|own| Some((own, own.plan()?))) else {
+            return gst::ffi::GST_FLOW_NOT_NEGOTIATED;
+        };
+        match plan.make_buffer(own.streams.device(), own.kind) {
+            Ok(made) => {
+                // SAFETY: the caller's, to be filled in with a reference of its own.
+                unsafe { *buffer = made.into_glib_ptr() };
+                gst::ffi::GST_FLOW_OK
             }
-        }
-
-        fn alloc_buffer(
-            &self,
-            _params: Option<&gst::BufferPoolAcquireParams>,
-        ) -> Result<gst::Buffer, gst::FlowError> {
-            let (Some((device, kind)), Some(plan)) = (self.owner.get(), self.plan()) else {
-                return Err(gst::FlowError::NotNegotiated);
-            };
-            plan.make_buffer(device, *kind).map_err(|error| {
+            Err(error) => {
                 tracing::error!(%error, "no buffer could be made");
-                gst::FlowError::Error
-            })
+                gst::ffi::GST_FLOW_ERROR
+            }
         }
-    }
+    })
+}
+
+unsafe extern "C" fn own_finalize(pool: *mut gst::ffi::GstBufferPool) {
+    guard("finalize", (), || {
+        let pool = pool.cast::<GstHipRsPool>();
+        // SAFETY: the end of a pool with our table: `HipBufferPool::new` leaked the box, which is
+        // taken back once.
+        drop(unsafe { Box::from_raw((*pool).data.cast::<Own>()) });
+    });
 }

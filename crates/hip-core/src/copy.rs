@@ -8,6 +8,7 @@ use crate::{DeviceBuffer, Error, FenceData, PinnedBuffer, Result, Stream};
 
 /// One end of a raw 2D copy.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum PlaneEnd {
     /// CPU memory; pinned, or the copy is not asynchronous.
     Host(*mut u8),

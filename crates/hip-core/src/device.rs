@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock, Weak};
 
 use hip_dispatch::{
-    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DeviceSelector, MemoryInfo, ProcessStamp,
-    Runtime, Vendor,
+    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DeviceSelector, MemoryInfo,
+    ProcessStamp, Runtime, Vendor,
 };
 
 use crate::event::EventPool;

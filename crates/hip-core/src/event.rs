@@ -17,6 +17,8 @@ struct EventInner {
     handle: EventHandle,
     timing: bool,
     stream: StreamId,
+    /// Counts the stream's events, in the order of their records.
+    number: u64,
 }
 
 /// Vendor events without time stamps that nobody refers to.
@@ -64,15 +66,19 @@ impl Event {
                 device.0.backend.event_create(flags)?
             }
         };
+        let mut recorded = stream.recorded();
+        let number = *recorded + 1;
         let inner = EventInner {
             device: device.clone(),
             handle,
             timing,
             stream: stream.id(),
+            number,
         };
         let event = Event(Arc::new(inner));
         // SAFETY: both handles are alive and belong to the bound context.
         unsafe { device.0.backend.event_record(handle, stream.as_raw()) }?;
+        *recorded = number;
         Ok(event)
     }
 
@@ -84,6 +90,12 @@ impl Event {
     /// The stream it was recorded on.
     pub fn stream_id(&self) -> StreamId {
         self.0.stream
+    }
+
+    /// Whether it was recorded on the same stream as `other` and later, so that it stands for
+    /// both.
+    pub fn is_later_than(&self, other: &Event) -> bool {
+        self.0.stream == other.0.stream && self.0.number > other.0.number
     }
 
     /// The vendor's event, alive as long as `self`.

@@ -128,7 +128,8 @@ impl<T: PoolBuffer> BufferPool<T> {
             Some(entry) => (entry.buffer, entry.busy),
             None => (T::allocate(&pool.device, pool.size)?, SmallVec::new()),
         };
-        before.retain(|event| !matches!(event.is_done(), Ok(true)));
+        // Work that failed is over too.
+        before.retain(|event| matches!(event.is_done(), Ok(false)));
         Ok(PooledBuffer {
             buffer: Some(buffer),
             busy: SmallVec::new(),

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hip_dispatch::{StreamFlags, StreamHandle};
 
+use crate::primitive::{Mutex, MutexGuard, lock};
 use crate::statistics::{add, sub};
 use crate::{Device, Event, FenceData, Result};
 
@@ -18,9 +19,7 @@ impl StreamId {
     /// Never used before in this process, as far as this copy of the crate knows.
     fn next() -> StreamId {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        StreamId(
-            NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroU64::MAX),
-        )
+        StreamId(NonZeroU64::new(NEXT.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroU64::MAX))
     }
 
     /// As a number that is not 0. Another copy of this crate in the process counts for itself.
@@ -39,6 +38,8 @@ struct StreamInner {
     id: StreamId,
     /// What keeps a stream alive that somebody else made; `None` for our own, which is destroyed.
     foreign: Option<Box<dyn Any + Send + Sync>>,
+    /// Events recorded so far. Locked while one is, so that their numbers are in stream order.
+    recorded: Mutex<u64>,
 }
 
 impl Stream {
@@ -66,6 +67,7 @@ impl Stream {
             handle,
             id: StreamId::next(),
             foreign: None,
+            recorded: Mutex::new(0),
         })))
     }
 
@@ -86,6 +88,7 @@ impl Stream {
             handle,
             id: StreamId::next(),
             foreign: Some(keep_alive),
+            recorded: Mutex::new(0),
         }))
     }
 
@@ -107,6 +110,10 @@ impl Stream {
     /// Whether the stream is one that somebody else made.
     pub fn is_foreign(&self) -> bool {
         self.0.foreign.is_some()
+    }
+
+    pub(crate) fn recorded(&self) -> MutexGuard<'_, u64> {
+        lock(&self.0.recorded)
     }
 
     /// Blocks the calling thread until all work on the stream is done.

@@ -8,12 +8,16 @@ use crate::{Device, Error, Event, FenceData, Result};
 
 /// Waits for events and releases what they guard, on one thread a device.
 ///
-/// The thread waits for the oldest entry, then sweeps all that are done. It keeps the device
+/// The thread waits for the oldest entry, then sweeps those that are done too. It keeps the device
 /// alive only through the entries it holds, and ends with the device. In the steady state handing
 /// an entry over allocates nothing.
 pub(crate) struct CompletionWorker {
     shared: Arc<Shared>,
 }
+
+/// Entries that are asked behind the oldest: all of them in a pipeline, and few enough that a
+/// backlog does not make each release cost as much as the backlog is long.
+const SWEEP: usize = 64;
 
 struct Shared {
     queue: Mutex<Queue>,
@@ -153,7 +157,7 @@ fn run(shared: &Shared) {
             oldest.finish();
         }
         let mut index = 0;
-        while index < pending.len() {
+        while index < pending.len().min(SWEEP) {
             match pending[index].is_done() {
                 true => pending.remove(index).into_iter().for_each(Entry::finish),
                 false => index += 1,

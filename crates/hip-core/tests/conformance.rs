@@ -19,6 +19,23 @@ fn own(shared: &Device) -> Device {
     unsafe { Device::from_foreign_context(backend, shared.info().ordinal, context, keep) }.unwrap()
 }
 
+/// Says when the stream got here.
+fn reached(stream: &Stream) -> mpsc::Receiver<()> {
+    let (here, reached) = mpsc::channel();
+    // The receiver may have given up.
+    let tell = move || {
+        let _ = here.send(());
+    };
+    stream.launch_host_func(tell).unwrap();
+    reached
+}
+
+/// Whether a stream that only has to get going does not get there.
+fn is_held(reached: &mpsc::Receiver<()>) -> bool {
+    let long = std::time::Duration::from_millis(200);
+    reached.recv_timeout(long) == Err(mpsc::RecvTimeoutError::Timeout)
+}
+
 #[test]
 fn a_device_says_what_it_is() {
     let Some(device) = device() else { return };
@@ -215,13 +232,10 @@ fn a_pool_reuses_buffers_behind_their_last_user() {
     assert_eq!(pool.idle(), 1);
     let again = pool.acquire(&next).unwrap();
     assert_eq!(again.as_raw(), address, "the idle buffer is used again");
-    let behind = next.record().unwrap();
-    assert!(
-        !behind.is_done().unwrap(),
-        "the next user waits on the device"
-    );
+    let behind = reached(&next);
+    assert!(is_held(&behind), "the next user waits on the device");
     open();
-    behind.synchronize().unwrap();
+    behind.recv().unwrap();
     let held: Vec<_> = (0..3).map(|_| pool.acquire(&next).unwrap()).collect();
     drop((again, held));
     assert_eq!(pool.idle(), 2, "no more than two are kept");
@@ -260,24 +274,177 @@ fn wrong_arguments_are_errors() {
 }
 
 #[test]
-fn many_threads_allocate_copy_and_release() {
+fn a_buffer_that_goes_back_unused_keeps_its_last_users() {
     let Some(device) = device() else { return };
-    let done = AtomicUsize::new(0);
+    let [user, second, elsewhere, third] = [(); 4].map(|()| Stream::new(&device).unwrap());
+    let pool = BufferPool::<DeviceBuffer>::new(&device, 4096, 1);
+    let mut buffer = pool.acquire(&user).unwrap();
+    let (open, gate) = support::gate(&device);
+    user.launch_host_func(gate).unwrap();
+    buffer.busy_until(user.record().unwrap());
+    drop(buffer);
+    drop(pool.acquire(&second).unwrap());
+    // An event of a stream that did not wait does not stand for those before.
+    let mut buffer = pool.acquire(&second).unwrap();
+    buffer.busy_until(elsewhere.record().unwrap());
+    drop(buffer);
+    let _buffer = pool.acquire(&third).unwrap();
+    let behind = third.record().unwrap();
+    assert!(!behind.is_done().unwrap(), "the first user is waited for");
+    open();
+    behind.synchronize().unwrap();
+}
+
+#[test]
+fn objects_are_dropped_on_any_thread() {
+    let Some(device) = device().as_ref().map(own) else {
+        return;
+    };
+    let objects = || {
+        let stream = Stream::new(&device).unwrap();
+        let buffer = upload(&stream, &pattern(1000));
+        let pool = BufferPool::<PinnedBuffer>::new(&device, 100, 2);
+        let mut pooled = pool.acquire(&stream).unwrap();
+        pooled.busy_until(stream.record().unwrap());
+        let timed = stream.record_timed().unwrap();
+        (buffer, pooled, pool, timed, stream, device.clone())
+    };
+    let dropped = objects();
+    std::thread::spawn(move || drop(dropped)).join().unwrap();
+    // On the completion worker, the stream that it waited for among them.
+    let dropped = objects();
+    let stream = dropped.4.clone();
+    let mut fence = FenceData::new();
+    fence.push(dropped);
+    stream.keep_alive(fence).unwrap();
+    drop(stream);
+    // When a thread's other locals are gone already.
+    thread_local! {
+        static HELD: std::cell::RefCell<Option<Box<dyn std::any::Any>>> =
+            const { std::cell::RefCell::new(None) };
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            HELD.set(None);
+            HELD.set(Some(Box::new(objects())));
+        });
+    });
+    let live = |s: hip_core::Statistics| s.device_live + s.pinned_live + s.streams_live;
+    while live(device.statistics()) > 0 {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_last_reference_to_a_device_may_be_the_workers() {
+    let Some(shared) = device() else { return };
+    let (dropped, signal) = mpsc::channel();
+    let keep = DropSignal(dropped, shared.clone());
+    let (context, backend) = (shared.as_raw_context(), shared.backend().clone());
+    // SAFETY: `keep` holds the device whose context this is.
+    let device = unsafe {
+        Device::from_foreign_context(backend, shared.info().ordinal, context, Box::new(keep))
+    }
+    .unwrap();
+    let stream = Stream::new(&device).unwrap();
+    let buffer = upload(&stream, &pattern(100));
+    stream.synchronize().unwrap();
+    let (open, gate) = support::gate(&device);
+    stream.launch_host_func(gate).unwrap();
+    let mut fence = FenceData::new();
+    fence.push((buffer, stream.clone()));
+    stream.keep_alive(fence).unwrap();
+    drop((stream, device));
+    assert!(signal.try_recv().is_err(), "the gate is shut");
+    open();
+    assert_ne!(signal.recv().unwrap(), std::thread::current().id());
+}
+
+/// Tells which thread dropped it.
+struct DropSignal(
+    mpsc::Sender<std::thread::ThreadId>,
+    #[allow(dead_code)] Device,
+);
+
+impl Drop for DropSignal {
+    fn drop(&mut self) {
+        let _ = self.0.send(std::thread::current().id());
+    }
+}
+
+#[test]
+fn many_threads_allocate_copy_and_release() {
+    let Some(device) = device().as_ref().map(own) else {
+        return;
+    };
+    let pool = BufferPool::<DeviceBuffer>::new(&device, 20_000, 3);
+    let staging = BufferPool::<PinnedBuffer>::new(&device, 20_000, 3);
+    let (done, released) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     std::thread::scope(|scope| {
         for thread in 0..8u8 {
-            let (device, done) = (&device, &done);
+            let (device, done, released) = (&device, &done, &released);
+            let (pool, staging) = (pool.clone(), staging.clone());
             scope.spawn(move || {
                 let stream = Stream::new(device).unwrap();
                 for round in 0..20usize {
                     let bytes = vec![thread.wrapping_mul(31) ^ round as u8; 1000 + round * 997];
                     let buffer = upload(&stream, &bytes);
                     assert_eq!(read_back(&stream, &buffer), bytes);
+                    through_pools(&stream, &pool, &staging, &bytes, released);
                     done.fetch_add(1, Ordering::Relaxed);
                 }
             });
         }
     });
     assert_eq!(done.into_inner(), 160);
+    drop((pool, staging));
+    while device.statistics().fences_pending > 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(released.load(Ordering::Relaxed), 160);
+    let s = device.statistics();
+    assert_eq!((s.device_live, s.pinned_live, s.streams_live), (0, 0, 0));
+}
+
+/// Bytes up into a pool's buffer and down into another pool's, which are those that went up; a
+/// fence keeps the buffers.
+fn through_pools(
+    stream: &Stream,
+    pool: &BufferPool<DeviceBuffer>,
+    staging: &BufferPool<PinnedBuffer>,
+    bytes: &[u8],
+    released: &Arc<AtomicUsize>,
+) {
+    let up = staging.acquire_for_cpu().unwrap();
+    let mut on_device = pool.acquire(stream).unwrap();
+    let down = staging.acquire_for_cpu().unwrap();
+    let len = bytes.len();
+    // SAFETY: the CPU's pool has waited for the last users of `up`, which has the room; both
+    // buffers are held until the stream is synchronised.
+    unsafe {
+        up.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), len);
+        stream
+            .copy_htod_raw(on_device.as_raw(), up.as_ptr(), len)
+            .unwrap();
+        stream
+            .copy_dtoh_raw(down.as_ptr(), on_device.as_raw(), len)
+            .unwrap();
+    }
+    let end = stream.record().unwrap();
+    on_device.busy_until(end.clone());
+    end.synchronize().unwrap();
+    // SAFETY: the copy is done and wrote these bytes.
+    assert_eq!(
+        unsafe { std::slice::from_raw_parts(down.as_ptr(), len) },
+        bytes
+    );
+    let mut fence = FenceData::new();
+    fence.push((up, on_device, down));
+    let released = released.clone();
+    fence.on_complete(move || {
+        released.fetch_add(1, Ordering::Relaxed);
+    });
+    fence.release_after([end]).unwrap();
 }
 
 #[test]

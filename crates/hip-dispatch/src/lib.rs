@@ -40,6 +40,8 @@ mod runtime;
 mod vendor;
 pub mod wrapper;
 
+#[doc(hidden)]
+pub use amd::abi as amd_abi;
 pub use backend::{
     Backend, CopyEnd, EventFlags, HostAllocFlags, HostFn, ImageKind, LaunchConfig, Memcpy2D,
     MemoryInfo, MemsetValue, ModuleImage, StreamFlags, Versions,

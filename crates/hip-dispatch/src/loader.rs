@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use crate::Vendor;
@@ -16,11 +17,27 @@ pub struct Attempt {
     pub error: Option<String>,
 }
 
+impl Attempt {
+    /// Whether the loader's reason says no more than that there is no such file. A file that is
+    /// there and needs another one that is not gives the same words about the other one.
+    fn is_absent(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| {
+            if cfg!(windows) {
+                // ERROR_MOD_NOT_FOUND: the system does not say which of the two it means.
+                return error.contains("os error 126");
+            }
+            error.contains(&*self.file.to_string_lossy())
+                && error.contains("No such file")
+                && !error.contains("needed by")
+        })
+    }
+}
+
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.error {
             None => write!(f, "{}: loaded", self.file.display()),
-            Some(error) if is_absence(error) => write!(f, "{}: not there", self.file.display()),
+            Some(_) if self.is_absent() => write!(f, "{}: not there", self.file.display()),
             // The loader's words start with the file's name.
             Some(error) => match error.starts_with(&*self.file.to_string_lossy()) {
                 true => f.write_str(error),
@@ -66,8 +83,12 @@ impl LoadError {
         }
     }
 
-    /// Whether no file could be loaded at all (as opposed to one that lacks functions).
+    /// Whether there is no such file (as opposed to one that does not load, or lacks functions).
     pub fn not_found(&self) -> bool {
+        self.not_loaded() && self.attempts.iter().all(Attempt::is_absent)
+    }
+
+    fn not_loaded(&self) -> bool {
         self.missing_symbols.is_empty()
     }
 }
@@ -79,7 +100,7 @@ impl fmt::Display for LoadError {
             Vendor::Nvidia => "NVIDIA's CUDA driver",
             Vendor::Host => "the CPU backend",
         };
-        if self.not_found() {
+        if self.not_loaded() {
             write!(f, "{what} could not be loaded; looked for ")?;
         } else {
             write!(
@@ -88,13 +109,15 @@ impl fmt::Display for LoadError {
                 self.missing_symbols.join(", ")
             )?;
         }
-        for (index, attempt) in self.attempts.iter().enumerate() {
+        // Where a library lacks functions, those that were not even there are no matter.
+        let shown = |attempt: &&Attempt| self.not_loaded() || attempt.error.is_none();
+        for (index, attempt) in self.attempts.iter().filter(shown).enumerate() {
             if index > 0 {
                 f.write_str(", ")?;
             }
-            match &attempt.error {
-                Some(error) if !is_absence(error) => write!(f, "{attempt}")?,
-                _ => write!(f, "{}", attempt.file.display())?,
+            match attempt.error.is_none() || attempt.is_absent() {
+                true => write!(f, "{}", attempt.file.display())?,
+                false => write!(f, "{attempt}")?,
             }
         }
         Ok(())
@@ -111,14 +134,12 @@ fn reason(error: &libloading::Error) -> String {
         .map_or_else(|| error.to_string(), |source| source.to_string())
 }
 
-/// Whether the loader's message says no more than that there is no such file.
-fn is_absence(message: &str) -> bool {
-    message.contains("No such file") || message.contains("cannot open shared object file")
-}
-
 /// An open library that knows the file it came from.
+///
+/// It is never closed: a vendor's threads, thread-local objects and exit handlers outlive whoever
+/// loaded it. (AMD's 6.4, closed by another thread than loaded it, crashes the process at exit.)
 pub(crate) struct Library {
-    library: libloading::Library,
+    library: ManuallyDrop<libloading::Library>,
     path: PathBuf,
 }
 
@@ -141,7 +162,7 @@ impl Library {
             match open_local(&file) {
                 Ok(library) => {
                     let mut library = Library {
-                        library,
+                        library: ManuallyDrop::new(library),
                         path: file.clone(),
                     };
                     if let Some(path) = library.symbol(probe).and_then(file_of_address) {
@@ -215,40 +236,26 @@ fn file_of_address(_address: *const c_void) -> Option<PathBuf> {
 
 /// Files in `folder` whose name starts with `prefix`, the highest version number first.
 pub(crate) fn versioned_files(folder: &Path, prefix: &str) -> Vec<PathBuf> {
-    let mut files: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(folder)
+    let mut entries: Vec<(Vec<u32>, PathBuf)> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| {
             let name = entry.file_name();
             let version = name.to_str()?.strip_prefix(prefix)?;
-            let version = version
-                .split('.')
-                .map(|part| part.parse().unwrap_or(0))
-                .collect();
-            Some((version, entry.path()))
+            Some((numbers(version), entry.path()))
         })
         .collect();
-    files.sort_by(|a, b| b.cmp(a));
-    files.into_iter().map(|(_, path)| path).collect()
+    entries.sort_by(|a, b| b.cmp(a));
+    entries.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Folders below `parent` whose name starts with `prefix`, the highest name first.
-pub(crate) fn folders_like(parent: &Path, prefix: &str) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(parent)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| {
-            entry
-                .file_name()
-                .to_str()
-                .is_some_and(|name| name.starts_with(prefix))
-        })
-        .map(|entry| entry.path())
-        .collect();
-    folders.sort_by(|a, b| b.cmp(a));
-    folders
+/// The numbers in `-6.10.1`: versions compare as these, not as text.
+fn numbers(version: &str) -> Vec<u32> {
+    version
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|part| part.parse().ok())
+        .collect()
 }
 
 #[cfg(test)]
@@ -276,6 +283,32 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn a_file_that_lacks_another_one_is_there() {
+        let attempt = |error: &str| Attempt {
+            file: "libamdhip64.so.6".into(),
+            error: Some(error.into()),
+        };
+        let end = ": cannot open shared object file: No such file or directory";
+        let absent = attempt(&format!("libamdhip64.so.6{end}"));
+        let lacking = attempt(&format!("libamd_comgr.so.2{end}"));
+        assert_eq!(absent.to_string(), "libamdhip64.so.6: not there");
+        assert!(
+            lacking.to_string().contains("libamd_comgr.so.2"),
+            "{lacking}"
+        );
+        let mut error = LoadError {
+            vendor: Vendor::Amd,
+            attempts: vec![absent, lacking],
+            missing_symbols: Vec::new(),
+        };
+        assert!(!error.not_found());
+        assert!(error.to_string().contains("libamd_comgr.so.2"), "{error}");
+        error.attempts.pop();
+        assert!(error.not_found());
+    }
+
+    #[test]
     #[cfg(target_os = "linux")]
     fn the_loaded_file_is_reported() {
         let (library, attempts) = Library::open_first(
@@ -293,7 +326,7 @@ mod tests {
     fn versions_sort_as_numbers() {
         let folder = std::env::temp_dir().join(format!("hip-dispatch-test-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        for version in ["6", "7.2.4", "10", "7"] {
+        for version in ["6", "7.2.4", "10", "7", "6.4", "6.10"] {
             std::fs::write(folder.join(format!("libx.so.{version}")), "").unwrap();
         }
         let found = versioned_files(&folder, "libx.so.");
@@ -303,7 +336,14 @@ mod tests {
             .collect();
         assert_eq!(
             names,
-            ["libx.so.10", "libx.so.7.2.4", "libx.so.7", "libx.so.6"]
+            [
+                "libx.so.10",
+                "libx.so.7.2.4",
+                "libx.so.7",
+                "libx.so.6.10",
+                "libx.so.6.4",
+                "libx.so.6"
+            ]
         );
         std::fs::remove_dir_all(&folder).unwrap();
     }

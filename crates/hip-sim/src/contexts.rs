@@ -3,6 +3,7 @@
 //! A context's handle is its number in disguise; on AMD it is the device's, and always current.
 
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 
 use hip_dispatch::Backend;
 
@@ -16,8 +17,10 @@ const FIRST_HANDLE: usize = 0x5100_0000;
 const HANDLE_STEP: usize = 0x100;
 
 thread_local! {
-    /// NVIDIA: the thread's contexts, the current one last.
-    static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+    /// NVIDIA: the thread's contexts, the current one last. Without a destructor, so that it is
+    /// there as long as the thread is: programs drop objects in their own locals' destructors.
+    static STACK: RefCell<ManuallyDrop<Vec<usize>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
     /// AMD: the thread's device.
     static DEVICE: Cell<u32> = const { Cell::new(0) };
 }
@@ -92,7 +95,7 @@ impl Sim {
 
     /// `cuCtxPopCurrent`: the handle of what was current.
     pub fn pop(&self) -> Result<usize> {
-        let popped = STACK.with_borrow_mut(Vec::pop);
+        let popped = STACK.with_borrow_mut(|stack| stack.pop());
         popped.map(self::handle).ok_or(code::INVALID_CONTEXT)
     }
 

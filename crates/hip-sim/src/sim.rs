@@ -303,7 +303,11 @@ impl Sim {
 
 /// The moment at which the host function that runs on this thread was reached.
 pub(crate) fn in_callback() -> Option<Moment> {
-    IN_CALLBACK.with_borrow(Clone::clone)
+    // A thread that is ending has no host function to run.
+    IN_CALLBACK
+        .try_with(|moment| moment.borrow().clone())
+        .ok()
+        .flatten()
 }
 
 /// Says which host function runs on this thread.

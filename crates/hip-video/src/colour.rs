@@ -6,6 +6,7 @@ use crate::format::PixelFormat;
 
 /// How luma is made from R'G'B'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Matrix {
     /// ITU-R BT.601-7.
     Bt601,
@@ -31,6 +32,7 @@ pub enum Range {
 /// Where chroma sample 0 of a 4:2:0 picture lies, seen from the centre of luma pixel 0
 /// (ITU-T H.273 `ChromaLocType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum ChromaSite {
     /// Type 0: cosited across, half a pixel down (MPEG-2, H.264).
     Left,

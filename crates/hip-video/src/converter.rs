@@ -16,6 +16,7 @@ use crate::params::{ConvertParams, Method, Plan, tile};
 
 /// What a [`Converter`] does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct ConverterConfig {
     /// The frames read.
     pub input: FrameDescription,
@@ -139,7 +140,15 @@ impl Converter {
             output.format,
             output.width,
         )?;
-        self.remember(stream)?;
+        self.check_device(stream)?;
+        // Held until the launch is enqueued: another thread's change of the stream records an
+        // event on this one, which has to come after the launch.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() != Some(stream)
+            && let Some(previous) = last.replace(stream.clone())
+        {
+            self.keep_module(&previous)?;
+        }
         let mut params = self.params;
         params.set_source(input.format, self.plan.src_rect, source.planes());
         params.set_destination(destination.planes());
@@ -150,22 +159,15 @@ impl Converter {
         Ok(unsafe { self.function.launch(Some(stream), &self.launch, &args) }?)
     }
 
-    /// Makes `stream` the one that keeps the module loaded at the end; the one before gets it now.
-    fn remember(&self, stream: &Stream) -> Result<()> {
-        if stream.device() != self.device() {
-            let (found, expected) = (
-                stream.device().info().to_string(),
-                self.device().info().to_string(),
-            );
-            return Err(Error::DeviceMismatch { found, expected });
+    fn check_device(&self, stream: &Stream) -> Result<()> {
+        if stream.device() == self.device() {
+            return Ok(());
         }
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref() != Some(stream)
-            && let Some(previous) = last.replace(stream.clone())
-        {
-            self.keep_module(&previous)?;
-        }
-        Ok(())
+        let (found, expected) = (
+            stream.device().info().to_string(),
+            self.device().info().to_string(),
+        );
+        Err(Error::DeviceMismatch { found, expected })
     }
 
     /// The module stays loaded until the stream's work is done.

@@ -5,6 +5,7 @@
 
 /// A format the kernels read and write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PixelFormat {
     /// 4:2:0, 8 bit: Y; CbCr pairs.
     Nv12,
@@ -24,6 +25,7 @@ pub enum PixelFormat {
 
 /// How the samples of a format lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Layout {
     /// Y; then Cb and Cr in turn.
     Yuv420Pairs,
@@ -40,6 +42,7 @@ pub enum Layout {
 
 /// One plane of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PlaneInfo {
     /// Luma pixels to one element of the plane, in each direction: 1 or 2.
     pub subsampling: usize,
@@ -49,6 +52,7 @@ pub struct PlaneInfo {
 
 /// What the table says about a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FormatInfo {
     /// GStreamer's name.
     pub name: &'static str,

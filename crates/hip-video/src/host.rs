@@ -9,6 +9,7 @@ use crate::params::ConvertParams;
 
 /// Instruction sets that the kernels were compiled for, plainest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum HostLevel {
     /// What every processor of the target has (SSE2 on x86-64, NEON on 64-bit ARM).
     Baseline,

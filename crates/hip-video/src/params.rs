@@ -11,6 +11,7 @@ use crate::geometry::{FixedAxis, Rect};
 
 /// How a source is read between its samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Method {
     /// Linear interpolation between the four neighbours.
     #[default]

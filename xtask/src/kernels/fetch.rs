@@ -1,11 +1,12 @@
 //! Fetches the compilers, without installing them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::compiler::Compiler;
 use super::{Result, compilers, file_name, files_in};
+use crate::debian::fill_whole;
 
 const WHEEL: &str = "nvidia-cuda-nvrtc-cu11";
 /// Version of the NVRTC wheel.
@@ -45,7 +46,7 @@ fn fetch_nvrtc() -> Result<Installed> {
             .into_iter()
             .find(|path| file_name(path).contains(WHEEL_VERSION))
             .ok_or("pip downloaded no wheel")?;
-        unpack(&root, |folder| {
+        fill_whole(&root, |folder| {
             let mut unzip = Command::new("python3");
             succeed(unzip.args(["-m", "zipfile", "-e"]).arg(wheel).arg(folder))?;
             Ok(())
@@ -67,7 +68,7 @@ fn fetch_hiprtc() -> Result<Installed> {
         let mut download = Command::new("apt-get");
         download.args(["download", "-q"]).args(missing_packages()?);
         succeed(download.current_dir(&packages))?;
-        unpack(&root, |folder| {
+        fill_whole(&root, |folder| {
             for package in files_in(&packages)? {
                 succeed(Command::new("dpkg-deb").arg("-x").arg(package).arg(folder))?;
             }
@@ -79,15 +80,6 @@ fn fetch_hiprtc() -> Result<Installed> {
         library: folder.join("libamdhip64.so.5"),
         folder,
     })
-}
-
-/// Unpacks beside `root` and renames, so that a broken attempt is not taken for a whole one.
-fn unpack(root: &Path, into: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let partial = root.with_extension(format!("partial-{}", std::process::id()));
-    fs::create_dir_all(&partial)?;
-    into(&partial)?;
-    fs::rename(&partial, root)?;
-    Ok(())
 }
 
 /// Fails unless the distribution's HIPRTC is the version the blobs are made with.

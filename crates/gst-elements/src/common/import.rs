@@ -238,7 +238,9 @@ impl ImportSlot {
 /// Copies the metas that do not describe the memory.
 fn copy_metas(source: &gst::BufferRef, target: &mut gst::BufferRef) {
     source.foreach_meta(|meta| {
-        if outlives_memory(&meta) {
+        // A parent buffer would be kept from its pool for as long as the copy is in use.
+        let holds_memory = meta.has_tag::<gst::meta::tags::MemoryReference>();
+        if outlives_memory(&meta) && !holds_memory {
             let copy = gst::meta::MetaTransformCopy::new(..);
             // A meta that cannot be copied says so itself and is left out.
             let _ = meta.transform(target, &copy);

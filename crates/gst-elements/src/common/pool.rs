@@ -74,7 +74,8 @@ pub(crate) fn decide(
     let (caps, info) = caps_of(query)?;
     let offered = query.allocation_pools().find_map(|(pool, size, min, max)| {
         let pool = pool?.downcast::<HipBufferPool>().ok()?;
-        let fits = pool.device() == device && pool.kind() == kind && !pool.is_active();
+        let of_device = pool.device().is_ok_and(|of| of == *device);
+        let fits = of_device && pool.kind() == kind && !pool.is_active();
         (fits && (max == 0 || max >= MIN_BUFFERS)).then_some((pool, size, min, max))
     });
     let taken = offered.and_then(|(pool, size, min, max)| {

@@ -5,6 +5,7 @@ use hip_core::Vendor;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, glib::Enum)]
 #[repr(i32)]
 #[enum_type(name = "GstHipRsVendor")]
+#[non_exhaustive]
 pub enum VendorChoice {
     /// `GST_HIP_DEVICE` if set, else the best there is: a GPU, or the CPU.
     #[default]

@@ -5,6 +5,7 @@ use hip_video::Method;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, glib::Enum)]
 #[repr(i32)]
 #[enum_type(name = "GstHipRsScaleMethod")]
+#[non_exhaustive]
 pub enum MethodChoice {
     /// The pixel that is there.
     #[enum_value(name = "Nearest neighbour", nick = "nearest")]

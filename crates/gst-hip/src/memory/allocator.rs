@@ -1,19 +1,18 @@
 use std::ffi::c_char;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 use gst::glib::ffi::{GFALSE, GTRUE, gboolean, gpointer};
-use gst::glib::subclass::InitializingObject;
+use gst::glib::translate::IntoGlib;
 use gst::prelude::*;
-use gst::subclass::prelude::*;
 use gst::{ffi, glib};
 use hip_core::Device;
 
 use super::allocation::{Allocation, Mode};
-use super::object::{self, HipMemory, HipMemoryRef, Window};
+use super::object::{self, Own, Window};
 use super::order::MapMode;
 use super::{DeviceAccess, MAP_HIP, MemoryKind};
+use crate::abi::{allocator_type, guard};
 use crate::{Error, FrameLayout, Result};
 
 /// Our memory's type string; what is ours is told by the allocator's GType.
@@ -21,20 +20,33 @@ const MEMORY_TYPE: &std::ffi::CStr = c"GstHipRsMemory";
 
 glib::wrapper! {
     /// Makes HIP memory. There is one; it holds no device.
-    pub struct HipAllocator(ObjectSubclass<imp::HipAllocator>)
+    ///
+    /// The type is the process's, registered by the first copy of this crate that needs it; each
+    /// copy has an allocator of its own, with its own functions.
+    pub struct HipAllocator(Object<ffi::GstAllocator, ffi::GstAllocatorClass>)
         @extends gst::Allocator, gst::Object;
+
+    match fn {
+        type_ => || allocator_type().into_glib(),
+    }
 }
+
+// SAFETY: `GstAllocator` may be used from any thread; its functions are set before anybody has it.
+unsafe impl Send for HipAllocator {}
+// SAFETY: as above.
+unsafe impl Sync for HipAllocator {}
 
 impl HipAllocator {
     /// The allocator.
     pub fn get() -> gst::Allocator {
-        static ALLOCATOR: OnceLock<HipAllocator> = OnceLock::new();
+        static ALLOCATOR: OnceLock<gst::Allocator> = OnceLock::new();
         let allocator = ALLOCATOR.get_or_init(|| {
             let allocator: HipAllocator = glib::Object::new();
+            fill_in(&allocator);
             allocator.set_object_flags(gst::ObjectFlags::MAY_BE_LEAKED);
-            allocator
+            allocator.upcast()
         });
-        allocator.clone().upcast()
+        allocator.clone()
     }
 
     /// `size` bytes on the device, not initialised.
@@ -83,61 +95,19 @@ impl HipAllocator {
     }
 }
 
-mod imp {
-    use super::*;
-
-    #[derive(Default)]
-    pub struct HipAllocator;
-
-    #[glib::object_subclass]
-    impl ObjectSubclass for HipAllocator {
-        const NAME: &'static str = "GstHipRsAllocator";
-        // Another copy of this crate may have registered the name; its memory is not ours.
-        const ALLOW_NAME_CONFLICT: bool = true;
-        type Type = super::HipAllocator;
-        type ParentType = gst::Allocator;
-
-        fn instance_init(object: &InitializingObject<Self>) {
-            let allocator = object.as_ptr().cast::<ffi::GstAllocator>();
-            // SAFETY: the instance is one of a subclass of GstAllocator, and nobody else sees it
-            // before it is initialised; the string is static.
-            unsafe {
-                (*allocator).mem_type = MEMORY_TYPE.as_ptr().cast::<c_char>();
-                (*allocator).mem_map_full = Some(map);
-                (*allocator).mem_unmap_full = Some(unmap);
-                (*allocator).mem_copy = Some(copy);
-                (*allocator).mem_share = Some(share);
-                (*allocator).mem_is_span = Some(is_span);
-                (*allocator).object.flags |= ffi::GST_ALLOCATOR_FLAG_CUSTOM_ALLOC;
-            }
-        }
+/// Makes an allocator's functions this copy's.
+fn fill_in(allocator: &HipAllocator) {
+    let allocator: *mut ffi::GstAllocator = allocator.upcast_ref::<gst::Allocator>().as_ptr();
+    // SAFETY: a new allocator that nobody else has; the string is static.
+    unsafe {
+        (*allocator).mem_type = MEMORY_TYPE.as_ptr().cast::<c_char>();
+        (*allocator).mem_map_full = Some(map);
+        (*allocator).mem_unmap_full = Some(unmap);
+        (*allocator).mem_copy = Some(copy);
+        (*allocator).mem_share = Some(share);
+        (*allocator).mem_is_span = Some(is_span);
+        (*allocator).object.flags |= ffi::GST_ALLOCATOR_FLAG_CUSTOM_ALLOC;
     }
-
-    impl ObjectImpl for HipAllocator {}
-    impl GstObjectImpl for HipAllocator {}
-
-    // SAFETY: `alloc` gives null, which is allowed, and `free` frees what only
-    // `HipMemory::create` makes.
-    unsafe impl AllocatorImpl for HipAllocator {
-        unsafe fn alloc(&self, size: usize, _: &gst::AllocationParams) -> *mut ffi::GstMemory {
-            tracing::warn!(size, "memory was asked for without saying on which device");
-            null_mut()
-        }
-
-        unsafe fn free(&self, memory: *mut ffi::GstMemory) {
-            // SAFETY: GStreamer calls this once for each memory of this allocator, when its last
-            // reference is gone.
-            guard("free", (), || unsafe { HipMemory::destroy(memory) });
-        }
-    }
-}
-
-/// Runs one of the functions that GStreamer calls; a panic must not cross into C.
-fn guard<T>(what: &'static str, failed: T, function: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|_| {
-        tracing::error!(what, "a function of the allocator panicked");
-        failed
-    })
 }
 
 /// Gives the pointer, or null with the reason logged.
@@ -172,15 +142,15 @@ unsafe extern "C" fn map(
 ) -> gpointer {
     let map = || {
         // SAFETY: GStreamer maps live memory, and `info` is the caller's, to be filled in.
-        let (ours, info) = unsafe { (HipMemoryRef::from_raw(memory), &mut *info) };
+        let (ours, info) = unsafe { (Own::from_raw(memory), &mut *info) };
         let (ours, write) = (ours.ok_or_else(not_ours)?, wants_write(info.flags));
-        let allocation = ours.inner().allocation();
+        let allocation = ours.allocation();
         if info.flags & MAP_HIP == 0 {
             return Ok(allocation
                 .map_cpu(memory as usize, map_mode(info.flags))?
                 .cast());
         }
-        if ours.kind() != MemoryKind::Device {
+        if allocation.kind() != MemoryKind::Device {
             return Err(Error::InvalidValue(
                 "pinned memory has no address on the device".into(),
             ));
@@ -198,10 +168,10 @@ unsafe extern "C" fn map(
 unsafe extern "C" fn unmap(memory: *mut ffi::GstMemory, info: *mut ffi::GstMapInfo) {
     guard("unmap", (), || {
         // SAFETY: GStreamer unmaps live memory with what `map` filled in.
-        let (ours, info) = unsafe { (HipMemoryRef::from_raw(memory), &mut *info) };
+        let (ours, info) = unsafe { (Own::from_raw(memory), &mut *info) };
         let Some(ours) = ours else { return };
         if info.flags & MAP_HIP == 0 {
-            let allocation = ours.inner().allocation();
+            let allocation = ours.allocation();
             allocation.unmap_cpu(memory as usize, map_mode(info.flags));
             return;
         }
@@ -222,9 +192,9 @@ unsafe extern "C" fn copy(
 ) -> *mut ffi::GstMemory {
     let copy = || {
         // SAFETY: GStreamer copies live memory.
-        let ours = unsafe { HipMemoryRef::from_raw(memory) }.ok_or_else(not_ours)?;
+        let ours = unsafe { Own::from_raw(memory) }.ok_or_else(not_ours)?;
         let (start, size) = sub_range(ours, offset, size)?;
-        let copied = ours.inner().allocation().copy(start, size)?;
+        let copied = ours.allocation().copy(start, size)?;
         Ok(gst::glib::translate::IntoGlibPtr::into_glib_ptr(
             object::whole(copied),
         ))
@@ -240,15 +210,15 @@ unsafe extern "C" fn share(
 ) -> *mut ffi::GstMemory {
     let share = || {
         // SAFETY: GStreamer shares live memory.
-        let ours = unsafe { HipMemoryRef::from_raw(memory) }.ok_or_else(not_ours)?;
+        let ours = unsafe { Own::from_raw(memory) }.ok_or_else(not_ours)?;
         let (offset, size) = sub_range(ours, offset, size)?;
-        let inner = ours.inner();
-        let parent = if inner.memory.parent.is_null() {
+        let whole = ours.memory();
+        let parent = if whole.parent.is_null() {
             memory
         } else {
-            inner.memory.parent
+            whole.parent
         };
-        let flags = inner.memory.mini_object.flags | ffi::GST_MINI_OBJECT_FLAG_LOCK_READONLY;
+        let flags = whole.mini_object.flags | ffi::GST_MINI_OBJECT_FLAG_LOCK_READONLY;
         let window = Window {
             flags,
             parent,
@@ -257,22 +227,22 @@ unsafe extern "C" fn share(
         };
         // SAFETY: the parent is alive (this memory, or what it keeps alive) and has no parent
         // itself, since sub-memories are given their parent's; the range was checked.
-        Ok(unsafe { HipMemory::create(inner.allocation(), &window) })
+        Ok(unsafe { object::create(ours.allocation(), &window) })
     };
     guard("share", null_mut(), || or_null("share", share()))
 }
 
 /// The range of the allocation that is `size` bytes from `offset` of the memory on; a size of -1
 /// is the rest.
-fn sub_range(memory: &HipMemoryRef, offset: isize, size: isize) -> Result<(usize, usize)> {
-    let (base, have) = (memory.offset(), memory.len());
+fn sub_range(memory: Own<'_>, offset: isize, size: isize) -> Result<(usize, usize)> {
+    let (base, have) = (memory.memory().offset, memory.memory().size);
     // Negative offsets are allowed: they reach back to what a resize cut off.
     let start = base.checked_add_signed(offset);
     let len = match size {
         -1 => have.checked_add_signed(offset.saturating_neg()),
         size => usize::try_from(size).ok(),
     };
-    let max = memory.inner().memory.maxsize;
+    let max = memory.memory().maxsize;
     match (start, len) {
         (Some(start), Some(len)) if len > 0 && start.checked_add(len).is_some_and(|e| e <= max) => {
             Ok((start, len))
@@ -294,21 +264,23 @@ unsafe extern "C" fn is_span(
         // SAFETY: GStreamer asks about live memory.
         let (a, b) = unsafe {
             (
-                HipMemoryRef::from_raw(first),
-                HipMemoryRef::from_raw(second),
+                Own::from_raw(first),
+                Own::from_raw(second),
             )
         };
         let (Some(a), Some(b)) = (a, b) else {
             return GFALSE;
         };
         // SAFETY: a memory keeps its parent alive.
-        let parent = unsafe { HipMemoryRef::from_raw(a.inner().memory.parent) };
-        let base = parent.map_or(0, HipMemoryRef::offset);
+        let parent = unsafe { Own::from_raw(a.memory().parent) };
+        let base = parent.map_or(0, |parent| parent.memory().offset);
+        let (one, other) = (a.memory(), b.memory());
         if !offset.is_null() {
             // SAFETY: not null, and the caller's to be filled in.
-            unsafe { *offset = a.offset().wrapping_sub(base) };
+            unsafe { *offset = one.offset.wrapping_sub(base) };
         }
-        match a.shares_allocation(b) && a.offset() + a.len() == b.offset() {
+        let together = std::ptr::eq(a.borrowed(), b.borrowed());
+        match together && one.offset + one.size == other.offset {
             true => GTRUE,
             false => GFALSE,
         }

@@ -2,13 +2,15 @@
 //!
 //! A memory object is a window (offset and size) on an allocation, which it may share with others:
 //! sub-memories, copies of a buffer. The order of accesses is the allocation's, so it is right whichever
-//! object, buffer or pool an access comes through.
+//! object, buffer or pool an access comes through. Memory that another copy of this crate made is used
+//! through that copy's functions (see [`crate::abi`]).
 
 mod access;
 mod allocation;
 mod allocator;
 mod object;
 mod order;
+mod remote;
 mod streams;
 
 pub use access::DeviceAccess;
@@ -28,6 +30,7 @@ pub const MAP_HIP: gst::ffi::GstMapFlags = gst::ffi::GST_MAP_FLAG_LAST << 1;
 
 /// Where an allocation's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MemoryKind {
     /// On the device; goes under caps with [`crate::CAPS_FEATURE_MEMORY_HIP`].
     Device,

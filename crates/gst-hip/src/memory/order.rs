@@ -139,13 +139,17 @@ impl Order {
 
     /// Device work up to `event` reads. A stream's later event stands for its earlier ones, so
     /// that there are never more entries than streams; past four, those that are done go.
+    /// Accesses of one stream can end in another order than their events were recorded in: threads
+    /// share the streams of [`super::DeviceStreams`].
     pub(crate) fn add_reader(&mut self, event: Event) {
         if let Some(same) = self
             .readers
             .iter_mut()
             .find(|r| r.stream_id() == event.stream_id())
         {
-            *same = event;
+            if event.is_later_than(same) {
+                *same = event;
+            }
             return;
         }
         if self.readers.len() >= self.readers.inline_size() {
@@ -156,10 +160,18 @@ impl Order {
         self.readers.push(event);
     }
 
-    /// Device work up to `event` wrote, after all that was known before.
+    /// Device work up to `event` wrote, after all that was known before but what the same stream
+    /// did later.
     pub(crate) fn set_write(&mut self, event: Option<Event>) {
-        self.last_write = event;
-        self.readers.clear();
+        let Some(event) = event else {
+            self.last_write = None;
+            self.readers.clear();
+            return;
+        };
+        self.readers.retain(|reader| reader.is_later_than(&event));
+        if !matches!(&self.last_write, Some(last) if last.is_later_than(&event)) {
+            self.last_write = Some(event);
+        }
     }
 
     /// What a reader waits for: the last write; for a writer all readers as well.

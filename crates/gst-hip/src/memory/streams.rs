@@ -1,8 +1,18 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use hip_core::{Device, FenceData, Stream};
+use hip_dispatch::StreamHandle;
 
-use crate::Result;
+use crate::abi::{GstHipRsStreamDesc, Payload};
+use crate::{Error, Result};
+
+/// Streams of other copies that are remembered; one that is forgotten costs a wait on the device
+/// for its own earlier work when it comes back.
+const MAX_PROXIES: usize = 16;
+
+/// What tells one copy's stream from another's: the copy and its number there. Handles are used
+/// again, these are not.
+type RemoteId = (u64, u64);
 
 /// The streams that memory itself needs on a device, shared by all its allocations and gone with
 /// the last of them.
@@ -10,6 +20,9 @@ pub(crate) struct DeviceStreams {
     device: Device,
     transfer: OnceLock<Stream>,
     map: OnceLock<Stream>,
+    payload: OnceLock<Arc<Payload>>,
+    /// Streams of other copies, the one used last at the end.
+    proxies: Mutex<Vec<(RemoteId, Stream)>>,
 }
 
 static ALL: Mutex<Vec<Weak<DeviceStreams>>> = Mutex::new(Vec::new());
@@ -29,6 +42,8 @@ impl DeviceStreams {
             device: device.clone(),
             transfer: OnceLock::new(),
             map: OnceLock::new(),
+            payload: OnceLock::new(),
+            proxies: Mutex::new(Vec::new()),
         });
         all.retain(|weak| weak.strong_count() > 0);
         all.push(Arc::downgrade(&streams));
@@ -47,6 +62,53 @@ impl DeviceStreams {
     /// The stream that [`crate::MAP_HIP`] maps are ordered on.
     pub(crate) fn map(&self) -> Result<&Stream> {
         self.get_or_create(&self.map)
+    }
+
+    /// The device as other copies see it.
+    pub(crate) fn payload(&self) -> &Arc<Payload> {
+        self.payload.get_or_init(|| Payload::new(&self.device))
+    }
+
+    /// What stands here for another copy's stream, and whether the CPU has to keep the order: the
+    /// very stream where both copies use one vendor library, else a stream of ours, on which
+    /// nothing but the waiting is done.
+    ///
+    /// # Errors
+    /// The stream is of another device or context, or of another library whose work on this
+    /// memory nobody can wait for.
+    ///
+    /// # Safety
+    /// The other copy's stream is alive, and stays so while the result is used.
+    pub(crate) unsafe fn proxy(&self, desc: &GstHipRsStreamDesc) -> Result<(Stream, bool)> {
+        let info = self.device.info();
+        let same_library = desc.library == self.device.backend().identity() as u64;
+        let usable = match same_library {
+            true => desc.context == self.device.as_raw_context().as_raw(),
+            false => info.limits.host_addressable,
+        };
+        if !usable {
+            return Err(Error::WrongDevice {
+                found: info.to_string(),
+                expected: "the device of another copy's stream".into(),
+            });
+        }
+        let id = (desc.copy, desc.id);
+        let mut proxies = self.proxies.lock().unwrap_or_else(PoisonError::into_inner);
+        let stream = match proxies.iter().position(|(known, _)| *known == id) {
+            Some(index) => proxies.remove(index).1,
+            None if same_library => {
+                let handle = StreamHandle::from_raw(desc.stream);
+                // SAFETY: a live stream of this context, by the caller's word. It is kept beyond
+                // that and then never used: its number does not come again.
+                unsafe { Stream::from_foreign(&self.device, handle, Box::new(())) }
+            }
+            None => Stream::new(&self.device)?,
+        };
+        let forgotten = (proxies.len() >= MAX_PROXIES).then(|| proxies.remove(0));
+        proxies.push((id, stream.clone()));
+        drop(proxies);
+        drop(forgotten);
+        Ok((stream, !same_library))
     }
 
     /// Waits until the completion worker has released what was handed to it so far.

@@ -54,7 +54,7 @@ pub fn alloc(device: &Device, way: Way, size: usize) -> gst::Memory {
     .unwrap()
 }
 
-pub fn ours(memory: &gst::MemoryRef) -> &HipMemoryRef {
+pub fn ours(memory: &gst::MemoryRef) -> HipMemoryRef<'_> {
     HipMemoryRef::from_memory(memory).expect("HIP memory")
 }
 

@@ -61,6 +61,40 @@ fn a_writer_waits_on_the_device_for_every_reader() {
     }
 }
 
+/// Threads that share a stream can end their accesses in another order than they recorded.
+#[test]
+fn an_access_that_ends_late_takes_nothing_back() {
+    let Some(device) = test_device() else { return };
+    let stream = || Stream::new(&device).unwrap();
+    let (shared, writer) = (stream(), stream());
+    for way in DEVICE_WAYS {
+        for first_writes in [false, true] {
+            let (memory, sink) = (alloc(&device, way, SIZE), alloc(&device, way, SIZE));
+            common::device_fill(&memory, &shared, 1);
+            let first = match first_writes {
+                true => ours(&memory).begin_write(&shared),
+                false => ours(&memory).begin_read(&shared),
+            };
+            let first = first.unwrap();
+            let early = shared.record().unwrap();
+            let gate = Gate::close(&shared);
+            common::device_copy(&sink, &memory, &shared);
+            first.finish(&early).unwrap();
+            common::device_fill(&memory, &writer, 2);
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            assert!(
+                !writer.is_idle().unwrap(),
+                "{way:?}: the writer did not wait"
+            );
+            gate.open();
+            assert!(
+                cpu_read(&sink) == [1; SIZE],
+                "{way:?}: overwritten while it was read"
+            );
+        }
+    }
+}
+
 #[test]
 fn an_upload_is_seen_by_every_stream() {
     let Some(device) = test_device() else { return };

@@ -55,7 +55,7 @@ fn start_and_stop_leave_nothing_behind() {
             }
             drop(buffers);
             pool.set_active(false).unwrap();
-            assert_eq!(pool.device(), &device);
+            assert_eq!(pool.device().unwrap(), device);
             drop(pool);
             common::eventually("everything is freed", || live(&device) == before);
         }

@@ -29,7 +29,7 @@ fn a_deep_copy_is_of_the_same_kind_and_on_its_own() {
             ours(&whole).is_host_addressable(),
             ours(&memory).is_host_addressable()
         );
-        assert!(!ours(&whole).shares_allocation(ours(&memory)));
+        assert!(!ours(&whole).shares_allocation(&ours(&memory)));
         assert!(cpu_read(&whole) == bytes, "{way:?}");
         assert!(cpu_read(&part) == bytes[1000..1100], "{way:?}");
     }
@@ -64,7 +64,7 @@ fn a_window_shows_its_part_and_is_read_only() {
         assert!(cpu_read(&part) == bytes[100..300], "{way:?}");
         assert!(cpu_read(&inner) == bytes[150..300], "{way:?}");
         assert_eq!(inner.parent().unwrap().as_ptr(), memory.as_ptr(), "{way:?}");
-        assert!(ours(&inner).shares_allocation(ours(&memory)));
+        assert!(ours(&inner).shares_allocation(&ours(&memory)));
         assert!(part.get_mut().unwrap().map_writable().is_err(), "{way:?}");
         assert!(inner.get_mut().unwrap().map_writable().is_err(), "{way:?}");
         if way != Way::Pinned {
@@ -110,7 +110,7 @@ fn regions_of_a_buffer_share_and_merge_without_a_copy() {
                 .unwrap()
         };
         let (mut first, second) = (region(10..2000), region(2000..4000));
-        assert!(ours(first.peek_memory(0)).shares_allocation(ours(buffer.peek_memory(0))));
+        assert!(ours(first.peek_memory(0)).shares_allocation(&ours(buffer.peek_memory(0))));
         first.append(second);
         let before = device.statistics();
         let map = first.map_readable().unwrap();
@@ -122,7 +122,7 @@ fn regions_of_a_buffer_share_and_merge_without_a_copy() {
             "{way:?}"
         );
         let deep = buffer.copy_deep().unwrap();
-        assert!(!ours(deep.peek_memory(0)).shares_allocation(ours(buffer.peek_memory(0))));
+        assert!(!ours(deep.peek_memory(0)).shares_allocation(&ours(buffer.peek_memory(0))));
         assert_eq!(deep.map_readable().unwrap().as_slice(), bytes, "{way:?}");
     }
 }
@@ -182,7 +182,7 @@ fn branches_of_a_tee_read_together_and_write_apart() {
     buffer.get_mut().unwrap().append_memory(memory);
     layout.add_video_meta(buffer.get_mut().unwrap()).unwrap();
     let [mut one, two] = through_tee(buffer, &info.to_caps().unwrap());
-    assert!(ours(one.peek_memory(0)).shares_allocation(ours(two.peek_memory(0))));
+    assert!(ours(one.peek_memory(0)).shares_allocation(&ours(two.peek_memory(0))));
 
     // Both read at once, on streams of their own.
     let frames = (

@@ -1,4 +1,5 @@
 //! The device under test, and bytes to and fro.
+#![allow(dead_code)] // each test program uses its part
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ pub(crate) fn device() -> Option<Device> {
 /// While a gate is shut no memory may be freed: a GPU driver waits in its free calls for all work,
 /// and keeps other threads' calls waiting with it. So whatever is pending is let out first, what a
 /// test needs is allocated before, and suites run one test at a time on GPUs.
-pub(crate) fn gate(device: &Device) -> (impl FnOnce(), impl FnOnce() + Send + 'static) {
+pub(crate) fn gate(device: &Device) -> (impl FnOnce() + use<>, impl FnOnce() + Send + use<>) {
     while device.statistics().fences_pending > 0 {
         std::thread::yield_now();
     }

@@ -1,5 +1,7 @@
 //! AMD GPUs through ROCm's HIP runtime, versions 5.2 and newer.
 
+#[doc(hidden)]
+pub mod abi;
 mod names;
 mod properties;
 
@@ -38,6 +40,11 @@ pub(crate) struct Hip {
     properties: Properties,
     /// ROCm 6.0 and newer: `hipMemoryType` was renumbered.
     new_memory_types: bool,
+}
+
+/// `hipMemoryTypeHost` and `hipMemoryTypeDevice`: up to 5.x, and `new` from 6.0.
+const fn memory_types(new: bool) -> (u32, u32) {
+    if new { (1, 2) } else { (0, 1) }
 }
 
 impl Dialect for Hip {
@@ -111,12 +118,7 @@ impl Dialect for Hip {
     }
 
     fn memory_types(&self) -> (u32, u32) {
-        // hipMemoryTypeHost and hipMemoryTypeDevice: 0 and 1 up to 5.x, 1 and 2 from 6.0.
-        if self.new_memory_types {
-            (1, 2)
-        } else {
-            (0, 1)
-        }
+        memory_types(self.new_memory_types)
     }
 
     fn architecture(&self, driver: &Driver<Self>, device: c_int) -> Result<String> {

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use crate::LoaderConfig;
-use crate::loader::{folders_like, versioned_files};
+use crate::loader::versioned_files;
 
 /// Soname versions tried by name, the newest first: those that exist (5 to 7) and a few to come.
 const VERSIONS: std::ops::RangeInclusive<u32> = 5..=10;
@@ -35,7 +35,7 @@ fn unix_candidates(config: &LoaderConfig) -> Vec<PathBuf> {
         .filter_map(std::env::var_os)
         .map(|folder| PathBuf::from(folder).join("lib"))
         .collect();
-    let installed = folders_like("/opt".as_ref(), "rocm");
+    let installed = versioned_files("/opt".as_ref(), "rocm");
     folders.extend(installed.into_iter().map(|folder| folder.join("lib")));
     for folder in folders {
         files.extend(versioned_files(&folder, "libamdhip64.so."));

@@ -32,6 +32,18 @@ macro_rules! call_on {
     };
 }
 
+/// As [`call_on`], for work that both vendors leave running when the blocking entry returns: fills,
+/// and copies within the device.
+macro_rules! call_on_and_wait {
+    ($driver:expr, $stream:expr, $sync:ident, $async:ident($($arg:expr),*)) => {{
+        call_on!($driver, $stream, $sync, $async($($arg),*))?;
+        match $stream {
+            Some(_) => Ok(()),
+            None => call!($driver, stream_synchronize(std::ptr::null_mut())),
+        }
+    }};
+}
+
 impl<D: Dialect> Driver<D> {
     /// An answer that may be "not ready".
     fn ready(&self, result: Result<()>) -> Result<bool> {
@@ -103,13 +115,7 @@ impl<D: Dialect> Backend for Driver<D> {
     }
 
     fn versions(&self) -> Result<Versions> {
-        let mut driver = 0;
-        call!(self, driver_get_version(&mut driver))?;
-        let runtime = match self.dialect.runtime_version() {
-            Some(version) => self.dialect_result(version)?,
-            None => driver,
-        };
-        Ok(Versions { driver, runtime })
+        self.versions.clone()
     }
 
     fn image_kind(&self) -> ImageKind {
@@ -249,7 +255,7 @@ impl<D: Dialect> Backend for Driver<D> {
 
     unsafe fn memcpy_2d(&self, copy: &Memcpy2D, stream: Option<StreamHandle>) -> Result<()> {
         let raw = self.raw_copy(copy);
-        call_on!(self, stream, memcpy_2d, memcpy_2d_async(&raw))
+        call_on_and_wait!(self, stream, memcpy_2d, memcpy_2d_async(&raw))
     }
 
     unsafe fn memset(
@@ -297,7 +303,7 @@ impl<D: Dialect> Backend for Driver<D> {
         stream: Option<StreamHandle>,
     ) -> Result<()> {
         let value = c_uint::from(value);
-        call_on!(
+        call_on_and_wait!(
             self,
             stream,
             memset_2d,

@@ -10,9 +10,9 @@ use std::fmt;
 use crate::loader::{Attempt, Library};
 use crate::{
     ContextGuardToken, ContextHandle, DeviceInfo, HipError, ImageKind, Limits, LoadError,
-    LoadedLibrary, PciAddress, ProcessStamp, Result, Uuid, Vendor,
+    LoadedLibrary, PciAddress, ProcessStamp, Result, Uuid, Vendor, Versions,
 };
-pub(crate) use table::{Code, Handle, Table};
+pub(crate) use table::{Code, Handle, Ptr, RawMemcpy2D, Table};
 
 /// What one vendor does in its own way.
 pub(crate) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
@@ -68,6 +68,8 @@ pub(crate) struct Driver<D> {
     attempts: Vec<Attempt>,
     /// What `…Init` said.
     initialised: Result<()>,
+    /// Asked when the library was loaded, see [`Driver::load_from`].
+    versions: Result<Versions>,
     process: ProcessStamp,
 }
 
@@ -81,19 +83,23 @@ impl<D: Dialect> Driver<D> {
         let (library, attempts) = Library::open_first(D::VENDOR, candidates, probe)?;
         let resolved = Table::resolve(D::VENDOR, &library)
             .and_then(|table| Ok((table, D::resolve(&library)?)));
-        let (table, dialect) = resolved.map_err(|mut error| {
-            error.attempts = vec![Attempt {
-                file: library.path().to_owned(),
-                error: None,
-            }];
-            error
-        })?;
+        let (table, dialect) = match resolved {
+            Ok(resolved) => resolved,
+            Err(mut error) => {
+                error.attempts = attempts;
+                if let Some(loaded) = error.attempts.last_mut() {
+                    loaded.file = library.path().to_owned();
+                }
+                return Err(error);
+            }
+        };
         let mut driver = Driver {
             table,
             dialect,
             library,
             attempts,
             initialised: Ok(()),
+            versions: Ok(Versions::default()),
             process: ProcessStamp::now(),
         };
         // SAFETY: both vendors' Init takes flags that must be 0.
@@ -102,6 +108,10 @@ impl<D: Dialect> Driver<D> {
         if let Err(error) = &driver.initialised {
             tracing::info!(%error, "driver loaded but not usable");
         }
+        // Asked here and kept, so that a runtime without a device is called by no other thread than
+        // the one that loaded it: AMD's 6.4 crashes at exit if the main thread, not having loaded
+        // it, called anything (its own exit handler uses that thread's freed state).
+        driver.versions = driver.ask_versions();
         Ok(driver)
     }
 
@@ -115,6 +125,18 @@ impl<D: Dialect> Driver<D> {
             0 => Ok(()),
             code => Err(self.error(call, code)),
         }
+    }
+
+    fn ask_versions(&self) -> Result<Versions> {
+        let call = self.table.driver_get_version;
+        let mut driver = 0;
+        // SAFETY: `driver` is writable.
+        self.check(call.name, unsafe { (call.call)(&mut driver) })?;
+        let runtime = match self.dialect.runtime_version() {
+            Some(version) => self.dialect_result(version)?,
+            None => driver,
+        };
+        Ok(Versions { driver, runtime })
     }
 
     fn error(&self, call: &'static str, code: Code) -> HipError {

@@ -49,16 +49,15 @@ impl Case {
     }
 
     pub(crate) fn config(&self) -> ConverterConfig {
-        ConverterConfig {
-            input: description(&self.source),
-            output: description(&self.destination),
-            method: match self.method {
-                Method::Bilinear => hip_video::Method::Bilinear,
-                Method::Nearest => hip_video::Method::Nearest,
-            },
-            src_rect: Some(rect(self.source_rect)),
-            dst_rect: Some(rect(self.destination_rect)),
-        }
+        let (input, output) = (description(&self.source), description(&self.destination));
+        let mut config = ConverterConfig::new(input, output);
+        config.method = match self.method {
+            Method::Bilinear => hip_video::Method::Bilinear,
+            Method::Nearest => hip_video::Method::Nearest,
+        };
+        config.src_rect = Some(rect(self.source_rect));
+        config.dst_rect = Some(rect(self.destination_rect));
+        config
     }
 }
 

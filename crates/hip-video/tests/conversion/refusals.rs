@@ -44,11 +44,8 @@ fn impossible_sizes_and_rectangles() {
         })
     };
     let side = |src_rect, dst_rect| {
-        let config = ConverterConfig {
-            src_rect,
-            dst_rect,
-            ..config(PixelFormat::Rgba, PixelFormat::Nv12)
-        };
+        let mut config = config(PixelFormat::Rgba, PixelFormat::Nv12);
+        (config.src_rect, config.dst_rect) = (src_rect, dst_rect);
         match Converter::new(&lab.device, &config) {
             Ok(_) => "none",
             Err(Error::InvalidRect { side, .. }) => side,
