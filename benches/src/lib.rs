@@ -3,11 +3,13 @@
 //! Each bench measures the limit it is held against in the same run and on the same device, and
 //! counts work that is done, not work that is enqueued.
 
+mod calls;
 mod link;
 mod options;
 mod source;
 mod table;
 
+pub use calls::{CALLS, Cost, CountingAllocator, Way, measure};
 pub use link::{Direction, link_rate};
 pub use options::Options;
 pub use source::{BenchSource, Frames, Memory};

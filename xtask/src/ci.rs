@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag};
 use crate::target;
-use crate::{cross, rocm};
 use crate::test_run;
 use crate::workspace::{Profile, Workspace, run};
+use crate::{cross, rocm};
 
 const HELP: &str = "\
 Usage: cargo xtask ci [--yes]
 
-Formatting, clippy, documentation, prebuilt kernels, tests on host and on the
-stand-ins for the vendors' libraries, AMD's real runtime where it can be had, checks for
-Windows and 64-bit ARM, the demo, and the licences and sources of the dependencies. Stops at the first step that fails.
+Formatting, clippy, documentation, prebuilt kernels, tests on host and on the stand-ins for
+the vendors' libraries, AMD's real runtimes where they can be had, checks for Windows and
+64-bit ARM, the demo, and the licences and sources of the dependencies. Stops at the first
+step that fails.
 
   --yes  install missing packages without asking
 ";
@@ -40,7 +41,11 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     };
     let mut steps = Steps::default();
     steps.step("packages", || {
-        apt::ensure(workspace, &["build", "runtime", "test", "kernels", "rocm"], consent)
+        apt::ensure(
+            workspace,
+            &["build", "runtime", "test", "kernels", "rocm"],
+            consent,
+        )
     })?;
     steps.step("fmt", || {
         run(workspace.cargo().args(["fmt", "--all", "--check"]))
@@ -167,7 +172,10 @@ fn deny_program(workspace: &Workspace) -> Result<Option<PathBuf>, Box<dyn Error>
 }
 
 /// The child's exit status, or `None` if it had to be ended after `limit`.
-pub(crate) fn wait_at_most(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+pub(crate) fn wait_at_most(
+    mut child: Child,
+    limit: Duration,
+) -> std::io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {

@@ -15,6 +15,23 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// What Debian signs its archive with; of the package `debian-archive-keyring`, on Ubuntu too.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
+/// `DIR/run`. The folder may be moved: nothing in it knows where it lies.
+const RUN: &str = r#"#!/bin/sh
+# run PROGRAM [ARGUMENT...]: starts a dynamically linked program with the C library and the other
+# libraries of this folder. The system's libraries serve for the rest.
+here=$(cd "$(dirname "$0")" && pwd) || exit 1
+[ $# -gt 0 ] || { echo "usage: $0 PROGRAM [ARGUMENT...]" >&2; exit 2; }
+program=$(command -v "$1") || { echo "$0: there is no program $1" >&2; exit 127; }
+shift
+lib=usr/lib/x86_64-linux-gnu
+for loader in "$here/$lib" "$here/lib64" "$here/usr/lib64"; do
+    loader=$loader/ld-linux-x86-64.so.2
+    [ -e "$loader" ] && break
+done
+exec "$loader" --library-path "$here/$lib:$here/lib/x86_64-linux-gnu:/$lib:/lib/x86_64-linux-gnu" \
+    "$program" "$@"
+"#;
+
 /// How long one run of apt-get may take: lists are some 30 MB, packages up to 300 MB.
 const LIMIT: Duration = Duration::from_secs(8 * 60);
 
@@ -220,6 +237,14 @@ pub(crate) fn unpack_packages(files: &[PathBuf], folder: &Path) -> Result<()> {
     })
 }
 
+/// Writes `DIR/run`, which starts a program with the folder's own C library. For a folder of x86-64
+/// packages, fetched with what they depend on.
+pub(crate) fn write_run(folder: &Path) -> Result<()> {
+    let run = folder.join("run");
+    fs::write(&run, RUN)?;
+    run_silently(Command::new("chmod").arg("755").arg(&run))
+}
+
 /// Fills a folder beside `root` and renames it to that, so that a broken attempt is not taken for
 /// a whole one.
 pub(crate) fn fill_whole(root: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
@@ -265,6 +290,33 @@ mod tests {
         let said = "Reading lists\nE: Unable to locate package x\nW: something\nE: No\n";
         assert_eq!(complaints(said), "Unable to locate package x; No");
         assert_eq!(complaints("odd\n  words\n"), "odd words");
+    }
+
+    #[test]
+    fn run_starts_the_folders_own_loader() {
+        let folder = std::env::temp_dir().join(format!("xtask-run-{}", std::process::id()));
+        let loader = folder.join("lib64/ld-linux-x86-64.so.2");
+        fs::create_dir_all(folder.join("lib64")).unwrap();
+        // Stands in for the C library's loader and prints its arguments.
+        fs::write(&loader, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n").unwrap();
+        run_silently(Command::new("chmod").arg("755").arg(&loader)).unwrap();
+        write_run(&folder).unwrap();
+        let output = Command::new(folder.join("run"))
+            .args(["sh", "-c", "two words"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines[0], "--library-path");
+        assert!(lines[1].starts_with(folder.to_str().unwrap()), "{said}");
+        assert!(lines[2].ends_with("/sh"), "{said}");
+        assert_eq!(lines[3..], ["-c", "two words"]);
+        let missing = Command::new(folder.join("run"))
+            .arg("surely-no-such-program")
+            .output()
+            .unwrap();
+        assert_eq!(missing.status.code(), Some(127));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

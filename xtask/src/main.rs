@@ -131,7 +131,16 @@ mod tests {
     #[test]
     fn unknown_commands_and_options_are_errors() {
         assert!(error_of(&["frobnicate"]).contains("unknown command 'frobnicate'"));
-        for command in ["demo", "info", "test", "gpu-bundle", "rocm", "cross", "ci", "deps"] {
+        for command in [
+            "demo",
+            "info",
+            "test",
+            "gpu-bundle",
+            "rocm",
+            "cross",
+            "ci",
+            "deps",
+        ] {
             assert_eq!(error_of(&[command, "--frob"]), "unknown option '--frob'");
         }
         assert!(error_of(&["test", "--vendor", "intel"]).contains("unknown vendor 'intel'"));

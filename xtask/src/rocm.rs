@@ -7,12 +7,11 @@
 
 use std::error::Error;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag, value};
-use crate::debian::{Archive, Dependencies, fill_whole, partial_of, unpack_packages};
+use crate::debian::{Archive, Dependencies, fill_whole, partial_of, unpack_packages, write_run};
 use crate::workspace::Workspace;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -58,23 +57,6 @@ const VERSIONS: [Version; 3] = [
 
 /// The headers, of the same suite and version.
 const HEADERS: &str = "libamdhip64-dev";
-
-/// `DIR/run`. The folder may be moved: nothing in it knows where it lies.
-const RUN: &str = r#"#!/bin/sh
-# run PROGRAM [ARGUMENT...]: starts a dynamically linked program with the C library and the HIP
-# runtime of this folder. The system's libraries serve for the rest.
-here=$(cd "$(dirname "$0")" && pwd) || exit 1
-[ $# -gt 0 ] || { echo "usage: $0 PROGRAM [ARGUMENT...]" >&2; exit 2; }
-program=$(command -v "$1") || { echo "$0: there is no program $1" >&2; exit 127; }
-shift
-lib=usr/lib/x86_64-linux-gnu
-for loader in "$here/$lib" "$here/lib64" "$here/usr/lib64"; do
-    loader=$loader/ld-linux-x86-64.so.2
-    [ -e "$loader" ] && break
-done
-exec "$loader" --library-path "$here/$lib:$here/lib/x86_64-linux-gnu:/$lib:/lib/x86_64-linux-gnu" \
-    "$program" "$@"
-"#;
 
 /// Runs the subcommand.
 pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<()> {
@@ -141,9 +123,7 @@ fn unpack(version: Version, folder: &Path, mirror: Option<&str>) -> Result<()> {
     files.extend(archive.download(&[HEADERS], Dependencies::Left)?);
     fill_whole(&folder, |partial| {
         unpack_packages(&files, partial)?;
-        let run = partial.join("run");
-        fs::write(&run, RUN)?;
-        fs::set_permissions(&run, fs::Permissions::from_mode(0o755))?;
+        write_run(partial)?;
         match libraries(partial)?.is_empty() {
             true => Err("the packages hold no libamdhip64.so".into()),
             false => Ok(()),
@@ -183,53 +163,33 @@ fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
-
-    /// A folder of its own, with a program and an executable that stands in for the C library's
-    /// loader and prints its arguments.
-    fn stand_in(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
-        let lib = folder.join("lib64");
-        fs::create_dir_all(&lib).unwrap();
-        for (path, text) in [
-            (
-                lib.join("ld-linux-x86-64.so.2"),
-                "#!/bin/sh\nprintf '%s\\n' \"$@\"\n",
-            ),
-            (folder.join("run"), RUN),
-        ] {
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        }
-        folder
-    }
 
     #[test]
-    fn run_starts_the_folders_own_loader() {
-        let folder = stand_in("run");
-        let output = Command::new(folder.join("run"))
-            .args(["sh", "-c", "two words"])
-            .output()
-            .unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines[0], "--library-path");
-        assert!(lines[1].starts_with(folder.to_str().unwrap()), "{said}");
-        assert!(lines[2].ends_with("/sh"), "{said}");
-        assert_eq!(lines[3..], ["-c", "two words"]);
-        let missing = Command::new(folder.join("run"))
-            .arg("surely-no-such-program")
-            .output()
-            .unwrap();
-        assert_eq!(missing.status.code(), Some(127));
+    fn a_folder_of_something_else_is_left_alone() {
+        let folder = std::env::temp_dir().join(format!("xtask-else-{}", std::process::id()));
+        fs::create_dir_all(folder.join("usr")).unwrap();
+        let error = unpack(VERSIONS[0], &folder, None).unwrap_err();
+        assert!(
+            error.to_string().contains("holds something else"),
+            "{error}"
+        );
         fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn a_folder_of_something_else_is_left_alone() {
-        let folder = stand_in("else");
-        let error = unpack(VERSIONS[0], &folder, None).unwrap_err();
-        assert!(error.to_string().contains("holds something else"), "{error}");
+    fn libraries_are_told_by_soname() {
+        let folder = std::env::temp_dir().join(format!("xtask-sonames-{}", std::process::id()));
+        let lib = folder.join("usr/lib/x86_64-linux-gnu");
+        fs::create_dir_all(&lib).unwrap();
+        for name in [
+            "libamdhip64.so",
+            "libamdhip64.so.6",
+            "libamdhip64.so.6.4.43484",
+            "libc.so.6",
+        ] {
+            fs::write(lib.join(name), "").unwrap();
+        }
+        assert_eq!(libraries(&folder).unwrap(), [lib.join("libamdhip64.so.6")]);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

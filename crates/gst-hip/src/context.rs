@@ -1,6 +1,9 @@
 //! One device for elements that are neighbours, found as other GStreamer GPU libraries do it: ask
 //! downstream, ask upstream, ask the application, else open one and tell everybody.
 
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
 use gst::prelude::*;
 use gst::query::QueryViewMut;
 use hip_core::{Device, DeviceSelector};
@@ -111,7 +114,8 @@ pub fn satisfies(device: &Device, selector: &DeviceSelector) -> bool {
 
 /// Gives the element a device that `selector` asks for, and stores it in `current`: what it has,
 /// what was set on it, a downstream neighbour's, an upstream neighbour's, the application's or
-/// bin's (need-context); else one that is opened and announced (have-context).
+/// bin's (need-context); else one that is opened and announced (have-context), by one element of
+/// those that need it at once.
 ///
 /// Messages are posted and neighbours asked, and the application may set a context from there,
 /// so no lock that the element's `set_context` or `query` takes may be held: pass a local
@@ -136,7 +140,7 @@ pub fn ensure_device(
         .or_else(|| ask_application(element).filter(usable));
     let device = match found {
         Some(device) => device,
-        None => open_and_announce(element, selector)?,
+        None => open_once(element, selector)?,
     };
     *current = Some(device.clone());
     Ok(device)
@@ -168,6 +172,42 @@ fn ask_application(element: &gst::Element) -> Option<Device> {
     // Without a bus there is nobody to ask.
     let _ = element.post_message(message);
     set_on(element)
+}
+
+/// What an element around this one was told of, by another that announced its device.
+fn told_around(element: &gst::Element) -> Option<Device> {
+    let mut around = element.parent();
+    while let Some(bin) = around {
+        let element = bin.downcast_ref::<gst::Element>()?;
+        if let Some(device) = set_on(element) {
+            return Some(device);
+        }
+        around = bin.parent();
+    }
+    None
+}
+
+/// Opens and announces a device, one element after the other: of elements that start at once and
+/// that nobody answered, the first does it and the others find what their bin was told.
+///
+/// Only have-context is posted under the lock, which asks nobody for anything. A handler of that
+/// message that starts other elements, on the same thread, goes without.
+fn open_once(element: &gst::Element, selector: &DeviceSelector) -> Result<Device> {
+    static OPENING: Mutex<()> = Mutex::new(());
+    thread_local! {
+        static MINE: Cell<bool> = const { Cell::new(false) };
+    }
+    if MINE.get() {
+        return open_and_announce(element, selector);
+    }
+    let _one_at_a_time = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = told_around(element).filter(|device| satisfies(device, selector)) {
+        return Ok(device);
+    }
+    MINE.set(true);
+    let opened = open_and_announce(element, selector);
+    MINE.set(false);
+    opened
 }
 
 fn open_and_announce(element: &gst::Element, selector: &DeviceSelector) -> Result<Device> {

@@ -258,7 +258,8 @@ unsafe extern "C" fn own_set_config(
     guard("set_config", GFALSE, || {
         // SAFETY: GStreamer asks a live pool and hands over the configuration, to be changed.
         let (own, config) = unsafe {
-            let config: &mut BufferPoolConfigRef = BufferPoolConfigRef::from_glib_borrow_mut(config);
+            let config: &mut BufferPoolConfigRef =
+                BufferPoolConfigRef::from_glib_borrow_mut(config);
             (Own::of(pool), config)
         };
         let Some(own) = own else { return GFALSE };

@@ -12,6 +12,8 @@ pub struct DeviceBuffer {
     device: Device,
     ptr: DevicePtr,
     size: usize,
+    /// Freed without waiting for the device.
+    idle: bool,
 }
 
 /// Page-locked CPU memory, which the device reads and writes by DMA.
@@ -19,6 +21,8 @@ pub struct PinnedBuffer {
     device: Device,
     ptr: NonNull<u8>,
     size: usize,
+    /// Freed without waiting for the device.
+    idle: bool,
 }
 
 fn check_size(size: usize) -> Result<()> {
@@ -57,6 +61,7 @@ impl DeviceBuffer {
             device: device.clone(),
             ptr,
             size,
+            idle: false,
         })
     }
 
@@ -75,6 +80,14 @@ impl DeviceBuffer {
     pub fn as_raw(&self) -> DevicePtr {
         self.ptr
     }
+
+    /// Frees the memory without waiting for work on the device, where the backend can.
+    ///
+    /// # Safety
+    /// No work that was enqueued uses the memory any more.
+    pub unsafe fn free_idle(mut self) {
+        self.idle = true;
+    }
 }
 
 impl Drop for DeviceBuffer {
@@ -85,8 +98,16 @@ impl Drop for DeviceBuffer {
         let Ok(_bound) = self.device.bind() else {
             return;
         };
-        // SAFETY: allocated by this backend in this context, freed once.
-        if let Err(error) = unsafe { self.device.0.backend.mem_free(self.ptr) } {
+        let backend = &self.device.0.backend;
+        // SAFETY: allocated by this backend in this context, freed once; where it is idle,
+        // `free_idle`'s caller said so.
+        let freed = unsafe {
+            match self.idle {
+                true => backend.mem_free_idle(self.ptr),
+                false => backend.mem_free(self.ptr),
+            }
+        };
+        if let Err(error) = freed {
             tracing::warn!(%error, "device memory not freed");
         }
     }
@@ -119,6 +140,7 @@ impl PinnedBuffer {
             device: device.clone(),
             ptr,
             size,
+            idle: false,
         })
     }
 
@@ -168,6 +190,14 @@ impl PinnedBuffer {
         }
         Ok(())
     }
+
+    /// Frees the memory without waiting for work on the device, where the backend can.
+    ///
+    /// # Safety
+    /// No work that was enqueued uses the memory any more.
+    pub unsafe fn free_idle(mut self) {
+        self.idle = true;
+    }
 }
 
 impl Drop for PinnedBuffer {
@@ -178,8 +208,16 @@ impl Drop for PinnedBuffer {
         let Ok(_bound) = self.device.bind() else {
             return;
         };
-        // SAFETY: allocated by this backend, freed once.
-        if let Err(error) = unsafe { self.device.0.backend.host_free(self.ptr) } {
+        let backend = &self.device.0.backend;
+        // SAFETY: allocated by this backend, freed once; where it is idle, `free_idle`'s caller
+        // said so.
+        let freed = unsafe {
+            match self.idle {
+                true => backend.host_free_idle(self.ptr),
+                false => backend.host_free(self.ptr),
+            }
+        };
+        if let Err(error) = freed {
             tracing::warn!(%error, "pinned memory not freed");
         }
     }

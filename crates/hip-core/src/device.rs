@@ -43,7 +43,8 @@ pub(crate) struct DeviceInner {
     pub(crate) events: EventPool,
     pub(crate) worker: OnceLock<CompletionWorker>,
     pub(crate) counters: Counters,
-    fallback: Option<String>,
+    /// Set by the first automatic choice that fell back to this device.
+    fallback: OnceLock<String>,
     process: ProcessStamp,
 }
 
@@ -58,15 +59,10 @@ impl Device {
     }
 
     /// Retains the primary context of a device that was chosen.
-    pub(crate) fn retain_primary(
-        backend: Arc<dyn Backend>,
-        info: DeviceInfo,
-        fallback: Option<String>,
-    ) -> Result<Device> {
+    pub(crate) fn retain_primary(backend: Arc<dyn Backend>, info: DeviceInfo) -> Result<Device> {
         let context = backend.primary_context_retain(info.ordinal)?;
-        Ok(Device(Arc::new(DeviceInner::new(
-            backend, info, context, None, fallback,
-        ))))
+        let inner = DeviceInner::new(backend, info, context, None);
+        Ok(Device(Arc::new(inner)))
     }
 
     /// Adopts a context that somebody else made (GStreamer's CUDA elements use contexts of their
@@ -85,7 +81,7 @@ impl Device {
         keep_alive: Box<dyn Any + Send + Sync>,
     ) -> Result<Device> {
         let info = backend.device_info(ordinal)?;
-        let inner = DeviceInner::new(backend, info, context, Some(keep_alive), None);
+        let inner = DeviceInner::new(backend, info, context, Some(keep_alive));
         Ok(Device(Arc::new(inner)))
     }
 
@@ -101,7 +97,14 @@ impl Device {
 
     /// Why this is Host although a vendor's library was there; `None` otherwise.
     pub fn fallback_reason(&self) -> Option<&str> {
-        self.0.fallback.as_deref()
+        self.0.fallback.get().map(String::as_str)
+    }
+
+    /// An automatic choice fell back to this device, which may have been open already.
+    pub(crate) fn note_fallback(&self, reason: Option<String>) {
+        if let Some(reason) = reason {
+            self.0.fallback.get_or_init(|| reason);
+        }
     }
 
     /// The vendor's calls. Using them directly is the documented way around this crate.
@@ -131,7 +134,8 @@ impl Device {
     /// The context is gone, or this is the child of the process that opened the device.
     pub fn bind(&self) -> Result<ContextGuard<'_>> {
         self.check_process("bind")?;
-        let token = self.0.backend.context_push(self.0.context)?;
+        // SAFETY: the context is retained, or kept alive by `foreign`, as long as `self`.
+        let token = unsafe { self.0.backend.context_push(self.0.context) }?;
         Ok(ContextGuard {
             device: self,
             token,
@@ -203,7 +207,6 @@ impl DeviceInner {
         info: DeviceInfo,
         context: ContextHandle,
         foreign: Option<Box<dyn Any + Send + Sync>>,
-        fallback: Option<String>,
     ) -> Self {
         DeviceInner {
             backend,
@@ -213,7 +216,7 @@ impl DeviceInner {
             events: EventPool::default(),
             worker: OnceLock::new(),
             counters: Counters::default(),
-            fallback,
+            fallback: OnceLock::new(),
             process: ProcessStamp::now(),
         }
     }
@@ -227,9 +230,13 @@ impl Drop for DeviceInner {
             return;
         }
         self.events.destroy_all(&*self.backend, self.context);
-        if self.foreign.is_none()
-            && let Err(error) = self.backend.primary_context_release(self.info.ordinal)
-        {
+        if self.foreign.is_some() {
+            return;
+        }
+        // SAFETY: retained once in `retain_primary`; everything in the context that is ours held
+        // this and is gone.
+        let released = unsafe { self.backend.primary_context_release(self.info.ordinal) };
+        if let Err(error) = released {
             tracing::warn!(%error, "context not released");
         }
     }

@@ -34,7 +34,8 @@ impl EventPool {
         if events.is_empty() {
             return;
         }
-        let Ok(token) = backend.context_push(context) else {
+        // SAFETY: called by the device, which still holds its context.
+        let Ok(token) = (unsafe { backend.context_push(context) }) else {
             return;
         };
         for event in events {

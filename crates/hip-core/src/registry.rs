@@ -58,14 +58,15 @@ pub fn open_device(runtime: &Runtime, selector: &DeviceSelector) -> Result<Devic
                 && same_backend(device.backend(), &selected.backend)
                 && !device.is_foreign()
         });
-    // An automatic choice that fell back carries its reason; the object found may lack it.
-    if let Some(device) = found
-        && device.fallback_reason() == selected.fallback.as_deref()
-    {
-        return Ok(device);
-    }
-    let device = Device::retain_primary(selected.backend, selected.info, selected.fallback)?;
-    open.push(Arc::downgrade(&device.0));
+    let device = match found {
+        Some(device) => device,
+        None => {
+            let device = Device::retain_primary(selected.backend, selected.info)?;
+            open.push(Arc::downgrade(&device.0));
+            device
+        }
+    };
+    device.note_fallback(selected.fallback);
     Ok(device)
 }
 

@@ -11,6 +11,11 @@ use hip_core::{
 };
 use support::{device, pattern, read_back, upload};
 
+/// Bytes and rounds, less under Miri, which is a thousand times slower.
+const LARGE: usize = if cfg!(miri) { 5003 } else { 1_000_003 };
+const TIMED_BYTES: usize = if cfg!(miri) { 1 << 20 } else { 32 << 20 };
+const ROUNDS: usize = if cfg!(miri) { 2 } else { 20 };
+
 /// A device of the test's own, whose counters are nobody else's: the shared one's context adopted.
 fn own(shared: &Device) -> Device {
     let (context, backend) = (shared.as_raw_context(), shared.backend().clone());
@@ -56,7 +61,7 @@ fn a_device_says_what_it_is() {
 fn bytes_go_up_across_and_down() {
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    for size in [1usize, 3, 255, 4096, 1_000_003] {
+    for size in [1usize, 3, 255, 4096, LARGE] {
         let bytes = pattern(size);
         let a = upload(&stream, &bytes);
         let b = Arc::new(DeviceBuffer::new(&device, size + 5).unwrap());
@@ -181,10 +186,10 @@ fn a_stream_waits_for_an_event_on_the_device() {
 fn time_stamps_grow() {
     let Some(device) = device() else { return };
     let stream = Stream::new(&device).unwrap();
-    let buffer = Arc::new(DeviceBuffer::new(&device, 32 << 20).unwrap());
+    let buffer = Arc::new(DeviceBuffer::new(&device, TIMED_BYTES).unwrap());
     let before = stream.record_timed().unwrap();
     stream
-        .fill(&buffer, 0, 32 << 20, MemsetValue::U8(1))
+        .fill(&buffer, 0, TIMED_BYTES, MemsetValue::U8(1))
         .unwrap();
     let after = stream.record_timed().unwrap();
     after.synchronize().unwrap();
@@ -249,7 +254,7 @@ fn events_are_reused() {
         return;
     };
     let stream = Stream::new(&device).unwrap();
-    for _ in 0..1000 {
+    for _ in 0..50 * ROUNDS {
         stream.record().unwrap().synchronize().unwrap();
     }
     assert_eq!(device.statistics().events_created, 1);
@@ -386,7 +391,7 @@ fn many_threads_allocate_copy_and_release() {
             let (pool, staging) = (pool.clone(), staging.clone());
             scope.spawn(move || {
                 let stream = Stream::new(device).unwrap();
-                for round in 0..20usize {
+                for round in 0..ROUNDS {
                     let bytes = vec![thread.wrapping_mul(31) ^ round as u8; 1000 + round * 997];
                     let buffer = upload(&stream, &bytes);
                     assert_eq!(read_back(&stream, &buffer), bytes);
@@ -396,12 +401,12 @@ fn many_threads_allocate_copy_and_release() {
             });
         }
     });
-    assert_eq!(done.into_inner(), 160);
+    assert_eq!(done.into_inner(), 8 * ROUNDS);
     drop((pool, staging));
     while device.statistics().fences_pending > 0 {
         std::thread::yield_now();
     }
-    assert_eq!(released.load(Ordering::Relaxed), 160);
+    assert_eq!(released.load(Ordering::Relaxed), 8 * ROUNDS);
     let s = device.statistics();
     assert_eq!((s.device_live, s.pinned_live, s.streams_live), (0, 0, 0));
 }

@@ -196,11 +196,12 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// vendor's runtime in the process (`cuDevicePrimaryCtxRetain`).
     fn primary_context_retain(&self, ordinal: u32) -> Result<ContextHandle>;
 
-    /// Releases what [`Backend::primary_context_retain`] retained.
-    fn primary_context_release(&self, ordinal: u32) -> Result<()>;
+    /// Releases what [`Backend::primary_context_retain`] retained; the last release ends everything
+    /// in the context.
+    unsafe fn primary_context_release(&self, ordinal: u32) -> Result<()>;
 
     /// Makes `context` current on this thread (`cuCtxPushCurrent`, `hipSetDevice`).
-    fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken>;
+    unsafe fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken>;
 
     /// Puts back what was current before the matching [`Backend::context_push`].
     fn context_pop(&self, token: ContextGuardToken) -> Result<()>;
@@ -226,11 +227,24 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// Frees device memory.
     unsafe fn mem_free(&self, ptr: DevicePtr) -> Result<()>;
 
+    /// As [`Backend::mem_free`] for memory that no work uses any more, which need not wait for the
+    /// device. The vendors' own calls wait all the same.
+    unsafe fn mem_free_idle(&self, ptr: DevicePtr) -> Result<()> {
+        // SAFETY: the caller promises more.
+        unsafe { self.mem_free(ptr) }
+    }
+
     /// Allocates `bytes` of pinned host memory, page aligned. `bytes` is not 0.
     fn host_alloc(&self, bytes: usize, flags: HostAllocFlags) -> Result<NonNull<u8>>;
 
     /// Frees pinned host memory.
     unsafe fn host_free(&self, ptr: NonNull<u8>) -> Result<()>;
+
+    /// As [`Backend::mem_free_idle`], for pinned host memory.
+    unsafe fn host_free_idle(&self, ptr: NonNull<u8>) -> Result<()> {
+        // SAFETY: the caller promises more.
+        unsafe { self.host_free(ptr) }
+    }
 
     /// Copies from the CPU to the device.
     unsafe fn memcpy_htod(

@@ -9,6 +9,9 @@ use crate::{
     LoaderConfig, Vendor,
 };
 
+/// No machine has more devices of one vendor.
+const MAX_DEVICES: u32 = 1024;
+
 static GLOBAL: OnceLock<Arc<Runtime>> = OnceLock::new();
 
 /// Every vendor's library, each loaded at most once and on first use.
@@ -126,10 +129,11 @@ impl Runtime {
         }
     }
 
-    /// The devices of a vendor; an empty list where the library says that there is none.
+    /// The devices of a vendor; an empty list where the library says that there is none. A device
+    /// that cannot be asked what it is is left out, and its failure logged, as long as another can.
     ///
     /// # Errors
-    /// The library does not load, or its devices cannot be asked.
+    /// The library does not load, or none of its devices can be asked.
     pub fn devices(&self, vendor: Vendor) -> Result<Vec<DeviceInfo>, SelectError> {
         let backend = self.backend(vendor)?;
         let count = match backend.device_count() {
@@ -137,9 +141,22 @@ impl Runtime {
             Err(error) if error.is_no_device() => 0,
             Err(error) => return Err(error.into()),
         };
-        (0..count)
-            .map(|ordinal| Ok(backend.device_info(ordinal)?))
-            .collect()
+        let mut devices = Vec::new();
+        let mut failure = None;
+        // A library that counts wildly must not hold the process up.
+        for ordinal in 0..count.min(MAX_DEVICES) {
+            match backend.device_info(ordinal) {
+                Ok(info) => devices.push(info),
+                Err(error) => {
+                    tracing::warn!(%error, %vendor, ordinal, "device left out");
+                    failure.get_or_insert(error);
+                }
+            }
+        }
+        match failure {
+            Some(error) if devices.is_empty() => Err(error.into()),
+            _ => Ok(devices),
+        }
     }
 
     /// Chooses a device.
@@ -164,13 +181,16 @@ impl Runtime {
                 if count == 0 {
                     return Err(self.no_device(*vendor));
                 }
-                let device = devices.into_iter().nth(*ordinal as usize).ok_or_else(|| {
-                    let have = format!("{vendor} has {count} device(s), numbered from 0");
-                    SelectError::NotFound {
-                        selector: selector.clone(),
-                        have,
-                    }
-                })?;
+                let device = devices
+                    .into_iter()
+                    .find(|info| info.ordinal == *ordinal)
+                    .ok_or_else(|| {
+                        let have = format!("{vendor} has {count} device(s), numbered from 0");
+                        SelectError::NotFound {
+                            selector: selector.clone(),
+                            have,
+                        }
+                    })?;
                 self.selected(device)
             }
             _ => self.select_among_all(selector),

@@ -62,10 +62,6 @@ wrappers! {
     hip_get_device_info => device_info(ordinal: u32) -> DeviceInfo;
     /// `hipDevicePrimaryCtxRetain` / `cuDevicePrimaryCtxRetain`.
     hip_device_primary_ctx_retain => primary_context_retain(ordinal: u32) -> ContextHandle;
-    /// `hipDevicePrimaryCtxRelease` / `cuDevicePrimaryCtxRelease`.
-    hip_device_primary_ctx_release => primary_context_release(ordinal: u32) -> ();
-    /// `hipSetDevice` / `cuCtxPushCurrent`.
-    hip_ctx_push_current => context_push(context: ContextHandle) -> ContextGuardToken;
     /// `hipSetDevice` / `cuCtxPopCurrent`.
     hip_ctx_pop_current => context_pop(token: ContextGuardToken) -> ();
     /// `hipDeviceSynchronize` / `cuCtxSynchronize`.
@@ -86,6 +82,10 @@ wrappers! {
 }
 
 unsafe_wrappers! {
+    /// `hipDevicePrimaryCtxRelease` / `cuDevicePrimaryCtxRelease`.
+    hip_device_primary_ctx_release => primary_context_release(ordinal: u32) -> ();
+    /// `hipSetDevice` / `cuCtxPushCurrent`.
+    hip_ctx_push_current => context_push(context: ContextHandle) -> ContextGuardToken;
     /// `hipFree` / `cuMemFree`.
     hip_free => mem_free(ptr: DevicePtr) -> ();
     /// `hipHostFree` / `cuMemFreeHost`.

@@ -31,14 +31,17 @@ struct Bound(Vendor, Option<ContextGuardToken>);
 impl Bound {
     fn new(vendor: Vendor) -> Bound {
         let context = hip_device_primary_ctx_retain(vendor, 0).unwrap();
-        Bound(vendor, Some(hip_ctx_push_current(vendor, context).unwrap()))
+        // SAFETY: just retained, and released by `drop`.
+        let token = unsafe { hip_ctx_push_current(vendor, context) }.unwrap();
+        Bound(vendor, Some(token))
     }
 }
 
 impl Drop for Bound {
     fn drop(&mut self) {
         hip_ctx_pop_current(self.0, self.1.take().unwrap()).unwrap();
-        hip_device_primary_ctx_release(self.0, 0).unwrap();
+        // SAFETY: retained by `new`; the tests keep nothing of the context's.
+        unsafe { hip_device_primary_ctx_release(self.0, 0) }.unwrap();
     }
 }
 

@@ -162,7 +162,8 @@ impl Sim {
             .get(context)
             .ok_or(code::INVALID_CONTEXT)?;
         let run = || {
-            let token = self.host.context_push(*handle)?;
+            // SAFETY: retained for as long as the library is loaded.
+            let token = unsafe { self.host.context_push(*handle) }?;
             let result = work(&self.host);
             self.host.context_pop(token)?;
             result

@@ -206,9 +206,8 @@ impl ImportSlot {
         let Some((caps, info)) = lock(&self.0).caps.clone() else {
             return Ok(buffer);
         };
-        let gap = buffer.flags().contains(gst::BufferFlags::GAP) && buffer.size() == 0;
         let (device, stream) = slot.in_use()?;
-        if gap || is_ours(&buffer, &device, MemoryKind::Device) {
+        if is_ours(&buffer, &device, MemoryKind::Device) {
             return Ok(buffer);
         }
         let known = lock(&self.0).importer.clone();

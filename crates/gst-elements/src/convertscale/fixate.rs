@@ -1,7 +1,10 @@
 //! Which of the possible outputs is taken.
 
 use gst::prelude::*;
-use gst_video::{VideoFormat, VideoFormatInfo, VideoInfo};
+use gst_video::{
+    VideoColorMatrix, VideoColorPrimaries, VideoColorRange, VideoColorimetry, VideoFormat,
+    VideoFormatInfo, VideoInfo, VideoTransferFunction,
+};
 
 /// One frame out of `others`, the frames that are possible on the other side of `caps`: the
 /// format that loses least, the size that keeps the shape of the picture, the same colours.
@@ -220,6 +223,9 @@ fn fixate_colour(
 ) {
     let to = VideoFormatInfo::from_format(format);
     if to.is_yuv() != info.is_yuv() {
+        if let Some(colorimetry) = same_light(info, &to, other) {
+            keep(other, "colorimetry", &colorimetry.to_string());
+        }
         return;
     }
     let given = caps
@@ -240,6 +246,31 @@ fn fixate_colour(
             keep(other, "chroma-site", &site);
         }
     }
+}
+
+/// The colorimetry between Y'CbCr and R'G'B': primaries and transfer function are not converted, so
+/// they stay, and left out they would become the format's defaults. `None` where they are unknown.
+fn same_light(
+    info: &VideoInfo,
+    to: &VideoFormatInfo,
+    other: &gst::StructureRef,
+) -> Option<VideoColorimetry> {
+    let (transfer, primaries) = (
+        info.colorimetry().transfer(),
+        info.colorimetry().primaries(),
+    );
+    if transfer == VideoTransferFunction::Unknown || primaries == VideoColorPrimaries::Unknown {
+        return None;
+    }
+    let (range, matrix) = match (to.is_yuv(), primaries, other.get::<i32>("height")) {
+        (false, ..) => (VideoColorRange::Range0_255, VideoColorMatrix::Rgb),
+        (true, VideoColorPrimaries::Bt2020, _) => {
+            (VideoColorRange::Range16_235, VideoColorMatrix::Bt2020)
+        }
+        (true, _, Ok(577..)) => (VideoColorRange::Range16_235, VideoColorMatrix::Bt709),
+        (true, ..) => (VideoColorRange::Range16_235, VideoColorMatrix::Bt601),
+    };
+    Some(VideoColorimetry::new(range, matrix, transfer, primaries))
 }
 
 /// Sets a field to `text` if it is free or has `text` among its values.
@@ -365,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn rgb_gets_no_colorimetry_of_yuv() {
+    fn rgb_gets_the_light_of_yuv_and_no_matrix() {
         gst::init().unwrap();
         let hd: gst::Caps = "video/x-raw,format=NV12,width=1920,height=1080"
             .parse()
@@ -374,7 +405,22 @@ mod tests {
             .parse()
             .unwrap();
         let fixed = fixate(SINK, &hd, rgb);
-        assert!(!fixed.structure(0).unwrap().has_field("colorimetry"));
+        assert_eq!(
+            fixed.structure(0).unwrap().get("colorimetry"),
+            Ok("1:1:5:1")
+        );
+    }
+
+    #[test]
+    fn light_survives_a_way_through_rgb() {
+        let pq = "format=P010_10LE,width=1920,height=1080,colorimetry=bt2100-pq";
+        let rgb = "format=RGBA,width=640,height=360";
+        check(pq, rgb, &["colorimetry"], &["1:1:14:7"]);
+        let rgb = format!("{rgb},colorimetry=(string)1:1:14:7");
+        let back = "format=P010_10LE,width=640,height=360";
+        check(&rgb, back, &["colorimetry"], &["bt2100-pq"]);
+        let listed = format!("{back},colorimetry=(string){{bt601,bt709}}");
+        check(&rgb, &listed, &["colorimetry"], &["bt601"]);
     }
 
     #[test]

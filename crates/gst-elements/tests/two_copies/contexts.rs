@@ -57,96 +57,101 @@ fn contexts_go_both_ways() {
 
 #[test]
 fn the_plugins_pool_serves_the_application() {
-    scenario("contexts::the_plugins_pool_serves_the_application", |file| {
-        let Some(device) = device() else { return };
-        load(file);
-        let info = FrameInfo::new(Format::Nv12, 66, 18);
-        let video = VideoInfo::from_caps(&caps_of(&info)).unwrap();
-        let (mut harness, bus) = harness("hipdownload");
-        harness.set_sink_caps(caps_of(&info));
-        harness.set_src_caps(hip_caps_of(&info));
-        harness.play();
-        let pool = offered_pool(&harness, &hip_caps_of(&info));
-        assert_eq!(pool.device().unwrap(), device);
-        assert_eq!(pool.kind(), MemoryKind::Device);
-        assert!(pool.layout().is_none(), "the plugin's business");
-        pool.set_active(true).unwrap();
-        let stream = Stream::new(&device).unwrap();
-        for seed in 0..5 {
-            let mut buffer = pool.acquire_buffer(None).unwrap();
-            assert!(!hip_memory(&buffer).is_own());
-            let image = random_image(info, seed);
-            let pinned = buffer_of(&image, Storage::Pinned, &device);
-            let from = DeviceFrame::read_for_copy(&pinned, &video, &stream).unwrap();
-            let writable = buffer.get_mut().unwrap();
-            let to = DeviceFrame::write_for_copy(writable, &video, &stream).unwrap();
-            for (from, to) in from.planes().iter().zip(to.planes()) {
-                let copy = gst_hip::Copy2D {
-                    dst: to.end(),
-                    dst_stride: to.stride,
-                    src: from.end(),
-                    src_stride: from.stride,
-                    width_bytes: from.row_bytes,
-                    height: from.height as usize,
-                };
-                // SAFETY: the frames vouch for every row while the work is enqueued.
-                unsafe { stream.copy_2d_raw(&copy) }.unwrap();
+    scenario(
+        "contexts::the_plugins_pool_serves_the_application",
+        |file| {
+            let Some(device) = device() else { return };
+            load(file);
+            let info = FrameInfo::new(Format::Nv12, 66, 18);
+            let video = VideoInfo::from_caps(&caps_of(&info)).unwrap();
+            let (mut harness, bus) = harness("hipdownload");
+            harness.set_sink_caps(caps_of(&info));
+            harness.set_src_caps(hip_caps_of(&info));
+            harness.play();
+            let pool = offered_pool(&harness, &hip_caps_of(&info));
+            assert_eq!(pool.device().unwrap(), device);
+            assert_eq!(pool.kind(), MemoryKind::Device);
+            assert!(pool.layout().is_none(), "the plugin's business");
+            pool.set_active(true).unwrap();
+            let stream = Stream::new(&device).unwrap();
+            for seed in 0..5 {
+                let mut buffer = pool.acquire_buffer(None).unwrap();
+                assert!(!hip_memory(&buffer).is_own());
+                let image = random_image(info, seed);
+                let pinned = buffer_of(&image, Storage::Pinned, &device);
+                let from = DeviceFrame::read_for_copy(&pinned, &video, &stream).unwrap();
+                let writable = buffer.get_mut().unwrap();
+                let to = DeviceFrame::write_for_copy(writable, &video, &stream).unwrap();
+                for (from, to) in from.planes().iter().zip(to.planes()) {
+                    let copy = gst_hip::Copy2D {
+                        dst: to.end(),
+                        dst_stride: to.stride,
+                        src: from.end(),
+                        src_stride: from.stride,
+                        width_bytes: from.row_bytes,
+                        height: from.height as usize,
+                    };
+                    // SAFETY: the frames vouch for every row while the work is enqueued.
+                    unsafe { stream.copy_2d_raw(&copy) }.unwrap();
+                }
+                drop((from, to));
+                harness.push(buffer).unwrap();
+                let found = image_of(&harness.pull().unwrap(), info);
+                assert_eq!(first_difference(&image, &found), None);
             }
-            drop((from, to));
-            harness.push(buffer).unwrap();
-            let found = image_of(&harness.pull().unwrap(), info);
-            assert_eq!(first_difference(&image, &found), None);
-        }
-        assert_eq!(message_text(&bus, gst::MessageType::Warning), None);
-        pool.set_active(false).unwrap();
-    });
+            assert_eq!(message_text(&bus, gst::MessageType::Warning), None);
+            pool.set_active(false).unwrap();
+        },
+    );
 }
 
 #[test]
 fn the_applications_pool_serves_the_plugin() {
-    scenario("contexts::the_applications_pool_serves_the_plugin", |file| {
-        let Some(device) = device() else { return };
-        load(file);
-        let info = FrameInfo::new(Format::Nv12, 66, 18);
-        let caps = hip_caps_of(&info);
-        let pool = HipBufferPool::new(&device, MemoryKind::Device);
-        pool.configure(&caps, 0, 4, 0).unwrap();
-        let (sender, received) = std::sync::mpsc::channel();
-        let offered = pool.clone();
-        let sink = gst::Pad::builder(gst::PadDirection::Sink)
-            .name("sink")
-            .query_function(move |pad, parent, query| {
-                if let gst::QueryViewMut::Allocation(query) = query.view_mut() {
-                    query.add_allocation_pool(Some(&offered), 1, 4, 0);
-                    query.add_allocation_meta::<gst_video::VideoMeta>(None);
-                    return true;
-                }
-                gst::Pad::query_default(pad, parent, query)
-            })
-            .chain_function(move |_, _, buffer| {
-                let _ = sender.send(buffer);
-                Ok(gst::FlowSuccess::Ok)
-            })
-            .build();
-        let upload = gst::ElementFactory::make("hipupload").build().unwrap();
-        upload.set_property_from_str("vendor", &crate::common::vendor());
-        upload.static_pad("src").unwrap().link(&sink).unwrap();
-        sink.set_active(true).unwrap();
-        upload.set_state(gst::State::Playing).unwrap();
-        let entry = upload.static_pad("sink").unwrap();
-        entry.send_event(gst::event::StreamStart::new("test"));
-        entry.send_event(gst::event::Caps::new(&caps_of(&info)));
-        entry.send_event(gst::event::Segment::new(&gst::FormattedSegment::<
-            gst::ClockTime,
-        >::new()));
-        let image = random_image(info, 3);
-        entry
-            .chain(buffer_of(&image, Storage::Plain, &device))
-            .unwrap();
-        let buffer = received.try_recv().expect("a buffer");
-        assert!(hip_memory(&buffer).is_own(), "from the application's pool");
-        assert_eq!(buffer.pool(), Some(pool.upcast()));
-        assert_eq!(first_difference(&image, &image_of(&buffer, info)), None);
-        upload.set_state(gst::State::Null).unwrap();
-    });
+    scenario(
+        "contexts::the_applications_pool_serves_the_plugin",
+        |file| {
+            let Some(device) = device() else { return };
+            load(file);
+            let info = FrameInfo::new(Format::Nv12, 66, 18);
+            let caps = hip_caps_of(&info);
+            let pool = HipBufferPool::new(&device, MemoryKind::Device);
+            pool.configure(&caps, 0, 4, 0).unwrap();
+            let (sender, received) = std::sync::mpsc::channel();
+            let offered = pool.clone();
+            let sink = gst::Pad::builder(gst::PadDirection::Sink)
+                .name("sink")
+                .query_function(move |pad, parent, query| {
+                    if let gst::QueryViewMut::Allocation(query) = query.view_mut() {
+                        query.add_allocation_pool(Some(&offered), 1, 4, 0);
+                        query.add_allocation_meta::<gst_video::VideoMeta>(None);
+                        return true;
+                    }
+                    gst::Pad::query_default(pad, parent, query)
+                })
+                .chain_function(move |_, _, buffer| {
+                    let _ = sender.send(buffer);
+                    Ok(gst::FlowSuccess::Ok)
+                })
+                .build();
+            let upload = gst::ElementFactory::make("hipupload").build().unwrap();
+            upload.set_property_from_str("vendor", &crate::common::vendor());
+            upload.static_pad("src").unwrap().link(&sink).unwrap();
+            sink.set_active(true).unwrap();
+            upload.set_state(gst::State::Playing).unwrap();
+            let entry = upload.static_pad("sink").unwrap();
+            entry.send_event(gst::event::StreamStart::new("test"));
+            entry.send_event(gst::event::Caps::new(&caps_of(&info)));
+            entry.send_event(gst::event::Segment::new(&gst::FormattedSegment::<
+                gst::ClockTime,
+            >::new()));
+            let image = random_image(info, 3);
+            entry
+                .chain(buffer_of(&image, Storage::Plain, &device))
+                .unwrap();
+            let buffer = received.try_recv().expect("a buffer");
+            assert!(hip_memory(&buffer).is_own(), "from the application's pool");
+            assert_eq!(first_difference(&image, &image_of(&buffer, info)), None);
+            upload.set_state(gst::State::Null).unwrap();
+        },
+    );
 }

@@ -52,7 +52,12 @@ fn copy(stream: &Stream, from: &gst::BufferRef, to: &mut gst::BufferRef, info: &
 /// Puts an image into device memory, through pinned memory of this copy's.
 fn to_device(device: &Device, stream: &Stream, image: &Image, mut to: gst::Buffer) -> gst::Buffer {
     let pinned = buffer_of(image, Storage::Pinned, device);
-    copy(stream, &pinned, to.get_mut().unwrap(), &video_info(&image.info));
+    copy(
+        stream,
+        &pinned,
+        to.get_mut().unwrap(),
+        &video_info(&image.info),
+    );
     to
 }
 
@@ -127,7 +132,10 @@ fn the_plugins_memory_is_the_applications_too() {
             let mut theirs = upload.pull().unwrap();
             let memory = hip_memory(&theirs);
             assert!(!memory.is_own());
-            assert_eq!((memory.device(), memory.kind()), (&device, MemoryKind::Device));
+            assert_eq!(
+                (memory.device(), memory.kind()),
+                (&device, MemoryKind::Device)
+            );
             let whole = theirs.copy();
             assert!(memory.shares_allocation(&hip_memory(&whole)));
             drop(whole);
@@ -189,7 +197,11 @@ fn order_is_kept_across() {
         let stream = Stream::new(&device).unwrap();
         let buffer = own_buffer(&device, &video_info(&info));
         let all = |buffer: &gst::BufferRef, value: u8| {
-            buffer.map_readable().unwrap().iter().all(|byte| *byte == value)
+            buffer
+                .map_readable()
+                .unwrap()
+                .iter()
+                .all(|byte| *byte == value)
         };
         for round in 0..20_u8 {
             // The write is held up; the plugin's read comes after it all the same.
@@ -244,7 +256,7 @@ fn what_would_race_is_refused_across() {
         let map = theirs.map_readable().unwrap();
         memory.begin_write(&one).unwrap_err();
         drop(map);
-        memory.begin_write(&one).unwrap();
+        drop(memory.begin_write(&one).unwrap());
 
         // Another device's stream is no stream for it. Every machine has this one.
         let mut config = hip_core::LoaderConfig::default();
@@ -252,8 +264,13 @@ fn what_would_race_is_refused_across() {
         let runtime = hip_core::Runtime::new(config);
         let selector = gst_hip::DeviceSelector::Ordinal(gst_hip::Vendor::Host, 1);
         let other = hip_core::open_device(&runtime, &selector).unwrap();
-        let wrong = memory.begin_read(&Stream::new(&other).unwrap()).unwrap_err();
-        assert!(matches!(wrong, gst_hip::Error::WrongDevice { .. }), "{wrong}");
+        let wrong = memory
+            .begin_read(&Stream::new(&other).unwrap())
+            .unwrap_err();
+        assert!(
+            matches!(wrong, gst_hip::Error::WrongDevice { .. }),
+            "{wrong}"
+        );
     });
 }
 
@@ -278,7 +295,10 @@ fn more_streams_than_are_remembered() {
             let first = theirs.map_readable().unwrap()[0];
             assert_eq!(first, round);
         }
-        assert_eq!(HipMemoryRef::from_memory(&copy).unwrap().len(), memory.len());
+        assert_eq!(
+            HipMemoryRef::from_memory(&copy).unwrap().len(),
+            memory.len()
+        );
         // What the owner was lent is its own again: streams of this copy's are all gone but the
         // elements' and the memory's own.
         let before = device.statistics().streams_live;

@@ -81,7 +81,14 @@ fn build() -> Option<PathBuf> {
     let target = profile_folder()?.parent()?.to_owned();
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--release", "--quiet", "-p", "gst-elements", "--lib"])
+        .args([
+            "build",
+            "--release",
+            "--quiet",
+            "-p",
+            "gst-elements",
+            "--lib",
+        ])
         .arg("--target-dir")
         .arg(&target)
         .current_dir(env!("CARGO_MANIFEST_DIR"));

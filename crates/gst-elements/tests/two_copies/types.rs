@@ -22,7 +22,10 @@ fn check_types() {
             assert!(glib::Type::from_name(&other).is_none(), "{other}");
         }
     }
-    for parent in [gst::Allocator::static_type(), gst::BufferPool::static_type()] {
+    for parent in [
+        gst::Allocator::static_type(),
+        gst::BufferPool::static_type(),
+    ] {
         let ours = |t: &glib::Type| t.name().starts_with("GstHipRs");
         assert_eq!(parent.children().iter().filter(|t| ours(t)).count(), 1);
     }

@@ -3,17 +3,19 @@
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gst::glib::translate::{FromGlibPtrFull, IntoGlib};
-use gst::prelude::*;
+use gst::glib::translate::{IntoGlib, from_glib_full};
 use gst::{ffi, glib};
 use gst_hip::HipMemoryRef;
 use gst_hip::abi::{
     GST_HIP_RS_MAGIC, GstHipRsAccess, GstHipRsDevice, GstHipRsError, GstHipRsMemory,
     GstHipRsMemoryVTable, GstHipRsStreamDesc,
 };
-use hip_oracle::{Format, FrameInfo};
+use hip_oracle::{Format, FrameInfo, Image};
 
-use crate::common::{caps_of, first_difference, hip_caps_of, image_of, message_text, random_image};
+use crate::common::{
+    Storage, buffer_of, caps_of, first_difference, hip_caps_of, image_of, message_text,
+    random_image,
+};
 use crate::plugin::{load, scenario};
 use crate::{device, harness};
 
@@ -106,7 +108,7 @@ fn strange_memory(bytes: Vec<u8>) -> gst::Memory {
         let none = std::ptr::null_mut();
         ffi::gst_memory_init(raw, 0, allocator, none, size, 0, 0, size);
         glib::gobject_ffi::g_object_unref(allocator.cast());
-        gst::Memory::from_glib_full(raw)
+        from_glib_full(raw)
     }
 }
 
@@ -120,9 +122,7 @@ fn another_version_is_foreign() {
         let (mut own, _) = harness("hipupload ! hipdownload");
         own.set_sink_caps(caps_of(&info));
         own.set_src_caps(caps_of(&info));
-        let plain = |image| {
-            crate::common::buffer_of(image, crate::common::Storage::Plain, &device)
-        };
+        let plain = |image: &Image| buffer_of(image, Storage::Plain, &device);
         own.push(plain(&random_image(info, 0))).unwrap();
         own.pull().unwrap();
 

@@ -9,8 +9,8 @@ use hip_dispatch::ContextHandle;
 
 use super::error::{read_text, write_text};
 use super::layout::*;
-use super::types::device_type;
 use super::size_of;
+use super::types::device_type;
 use crate::{Error, MemoryKind, Result, env};
 
 /// A device that others may hold. Counted as an `Arc`.
@@ -97,6 +97,12 @@ impl Payload {
     }
 }
 
+/// A device of this copy's as others see it, with a reference for the caller, which goes back by
+/// the `release` of its table.
+pub fn export_device(device: &Device) -> *const GstHipRsDevice {
+    Arc::into_raw(Payload::new(device)).cast()
+}
+
 pub(crate) fn kind_number(kind: MemoryKind) -> u32 {
     match kind {
         MemoryKind::Device => GST_HIP_RS_KIND_DEVICE,
@@ -174,9 +180,8 @@ unsafe impl Sync for DeviceRef {}
 impl DeviceRef {
     /// This copy's device as others see it.
     pub(crate) fn new(device: &Device) -> DeviceRef {
-        let payload = Arc::into_raw(Payload::new(device));
-        // SAFETY: the reference just leaked is the new object's.
-        unsafe { from_glib_full(payload.cast::<GstHipRsDevice>().cast_mut()) }
+        // SAFETY: the reference is the new object's.
+        unsafe { from_glib_full(export_device(device).cast_mut()) }
     }
 
     /// See [`adopt`].
@@ -213,7 +218,7 @@ pub(super) unsafe fn release_any(device: *const GstHipRsDevice) {
 ///
 /// # Safety
 /// `device` is null or a live payload.
-pub(crate) unsafe fn adopt(device: *const GstHipRsDevice) -> Result<Device> {
+pub unsafe fn adopt(device: *const GstHipRsDevice) -> Result<Device> {
     // SAFETY: null or alive, by the caller's word.
     let Some(abi) = (unsafe { device.as_ref() }) else {
         return Err(Error::InvalidValue("there is no device".into()));

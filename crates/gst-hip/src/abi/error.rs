@@ -8,7 +8,7 @@ use super::layout::*;
 use crate::{Error, Result};
 
 /// The status that stands for an error.
-pub(crate) fn status_of(error: &Error) -> i32 {
+pub fn status_of(error: &Error) -> i32 {
     let kind = match error {
         Error::Busy(_) => return GST_HIP_RS_BUSY,
         Error::WrongDevice { .. } => return GST_HIP_RS_WRONG_DEVICE,
@@ -141,10 +141,16 @@ mod tests {
             let back = from_status(status, &out).unwrap_err();
             assert_eq!(status_of(&back), expected, "{error} {back}");
             // SAFETY: nowhere to write is allowed.
-            assert_eq!(unsafe { report(Err(error), std::ptr::null_mut()) }, expected);
+            assert_eq!(
+                unsafe { report(Err(error), std::ptr::null_mut()) },
+                expected
+            );
         }
         // SAFETY: as above.
-        assert_eq!(unsafe { report(Ok(()), std::ptr::null_mut()) }, GST_HIP_RS_OK);
+        assert_eq!(
+            unsafe { report(Ok(()), std::ptr::null_mut()) },
+            GST_HIP_RS_OK
+        );
         assert!(from_status(GST_HIP_RS_OK, &GstHipRsError::new()).is_ok());
     }
 }

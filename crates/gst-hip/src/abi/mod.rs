@@ -24,7 +24,11 @@ mod types;
 
 pub use layout::*;
 
-pub(crate) use device::{DeviceRef, Payload, adopt, kind_number};
+pub use device::{adopt, export_device};
+pub use error::status_of;
+pub use types::device_type;
+
+pub(crate) use device::{DeviceRef, Payload, kind_number};
 pub(crate) use error::{from_status, report};
 pub(crate) use types::{allocator_type, pool_type};
 
@@ -43,7 +47,7 @@ pub(crate) fn copy_id() -> u64 {
 }
 
 /// A stream as others are told of it; good while `stream` lives.
-pub(crate) fn describe(stream: &Stream) -> GstHipRsStreamDesc {
+pub fn describe(stream: &Stream) -> GstHipRsStreamDesc {
     let device = stream.device();
     GstHipRsStreamDesc {
         size: size_of::<GstHipRsStreamDesc>(),

@@ -135,7 +135,7 @@ unsafe extern "C" fn allocator_free(_: *mut ffi::GstAllocator, memory: *mut ffi:
 }
 
 /// `GstHipRsDevice`: a boxed [`GstHipRsDevice`], counted by its owner.
-pub(crate) fn device_type() -> glib::Type {
+pub fn device_type() -> glib::Type {
     static TYPE: OnceLock<usize> = OnceLock::new();
     let found = *TYPE.get_or_init(|| {
         find_or_register("GstHipRsDevice", |name| {
@@ -216,8 +216,12 @@ unsafe extern "C" fn pool_options(_: *mut ffi::GstBufferPool) -> *mut *const std
     // SAFETY: as above.
     unsafe impl Sync for Options {}
     static OPTIONS: Options = Options([
-        gst_video::ffi::GST_BUFFER_POOL_OPTION_VIDEO_META.as_ptr().cast(),
-        gst_video::ffi::GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT.as_ptr().cast(),
+        gst_video::ffi::GST_BUFFER_POOL_OPTION_VIDEO_META
+            .as_ptr()
+            .cast(),
+        gst_video::ffi::GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT
+            .as_ptr()
+            .cast(),
         std::ptr::null(),
     ]);
     // The caller does not write to it: C has no word for that here.

@@ -130,9 +130,7 @@ impl DeviceAccess {
         self.open = false;
         match &mut self.grant {
             Grant::Own(allocation, _) => {
-                let event = event
-                    .cloned()
-                    .or_else(|| record_or_wait(&self.stream));
+                let event = event.cloned().or_else(|| record_or_wait(&self.stream));
                 allocation.end(&self.stream, self.mode, event);
                 Ok(())
             }

@@ -30,6 +30,25 @@ enum Storage {
     Pinned(PinnedBuffer),
 }
 
+impl Storage {
+    /// Frees the bytes, unless a copy in flight still holds them, which then does.
+    ///
+    /// # Safety
+    /// No work that was enqueued uses them any more.
+    unsafe fn free_idle(self) {
+        match self {
+            // SAFETY: the caller's promise, for both.
+            Storage::Device { buffer, .. } => unsafe {
+                if let Some(buffer) = Arc::into_inner(buffer) {
+                    buffer.free_idle();
+                }
+            },
+            // SAFETY: as above.
+            Storage::Pinned(buffer) => unsafe { buffer.free_idle() },
+        }
+    }
+}
+
 /// What a device access does to the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -327,8 +346,22 @@ impl Drop for Allocation {
                     .and_then(|stream| stream.record().ok()),
             );
         }
+        let staged = order.staging.as_ref().map_or(0, PinnedBuffer::len);
+        let parting = self.streams.part_with(self.size + staged);
+        let (storage, staging) = (self.storage.take(), order.staging.take());
         let mut fence = FenceData::new();
-        fence.push((self.storage.take(), order.staging.take()));
+        fence.on_complete(move || {
+            if let Some(storage) = storage {
+                // SAFETY: `pending` had the events of all work that was ever enqueued with these
+                // bytes, and they are done.
+                unsafe { storage.free_idle() };
+            }
+            if let Some(staging) = staging {
+                // SAFETY: as above.
+                unsafe { staging.free_idle() };
+            }
+            drop(parting);
+        });
         if let Err(error) = fence.release_after(events) {
             tracing::warn!(%error, "memory was freed on the calling thread");
         }
@@ -338,6 +371,7 @@ impl Drop for Allocation {
 /// Allocates; where there is no room, waits for what was dropped and is not freed yet, and tries
 /// once more.
 fn with_retry<T>(device: &Device, allocate: impl Fn() -> hip_core::Result<T>) -> Result<T> {
+    DeviceStreams::of(device).wait_for_room();
     match allocate() {
         Err(error) if error.kind() == hip_core::ErrorKind::OutOfMemory => {
             tracing::debug!(%error, "waiting for memory that is being freed");

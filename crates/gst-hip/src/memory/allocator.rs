@@ -262,12 +262,7 @@ unsafe extern "C" fn is_span(
 ) -> gboolean {
     guard("is_span", GFALSE, || {
         // SAFETY: GStreamer asks about live memory.
-        let (a, b) = unsafe {
-            (
-                Own::from_raw(first),
-                Own::from_raw(second),
-            )
-        };
+        let (a, b) = unsafe { (Own::from_raw(first), Own::from_raw(second)) };
         let (Some(a), Some(b)) = (a, b) else {
             return GFALSE;
         };

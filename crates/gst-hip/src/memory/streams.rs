@@ -1,4 +1,6 @@
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use hip_core::{Device, FenceData, Stream};
 use hip_dispatch::StreamHandle;
@@ -23,6 +25,49 @@ pub(crate) struct DeviceStreams {
     payload: OnceLock<Arc<Payload>>,
     /// Streams of other copies, the one used last at the end.
     proxies: Mutex<Vec<(RemoteId, Stream)>>,
+    parting: Parting,
+}
+
+/// Bytes that were dropped and are not freed yet. Vendors free behind all work of the device, one
+/// buffer after the other, and somebody else's work may keep it busy for ever: who drops memory
+/// faster than that has to wait before it gets more.
+#[derive(Default)]
+struct Parting {
+    bytes: AtomicUsize,
+    waiting: Mutex<()>,
+    less: Condvar,
+}
+
+/// Bytes of one allocation on their way out.
+pub(crate) struct PartingBytes(Arc<DeviceStreams>, usize);
+
+impl Parting {
+    /// More than this is waited for: five 8K frames of four bytes a pixel, twenty in 4K.
+    const MOST: usize = 256 << 20;
+    /// But no longer than this: the completion worker may be the one that allocates.
+    const PATIENCE: Duration = Duration::from_secs(2);
+
+    fn wait(&self) {
+        let many = || self.bytes.load(Ordering::Acquire) > Parting::MOST;
+        if many() {
+            let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(
+                self.less
+                    .wait_timeout_while(waiting, Parting::PATIENCE, |()| many()),
+            );
+        }
+    }
+}
+
+impl Drop for PartingBytes {
+    fn drop(&mut self) {
+        let (parting, bytes) = (&self.0.parting, &self.1);
+        if parting.bytes.fetch_sub(*bytes, Ordering::AcqRel) > Parting::MOST {
+            // Whoever saw too many has begun to wait once the lock is free.
+            drop(parting.waiting.lock());
+            parting.less.notify_all();
+        }
+    }
 }
 
 static ALL: Mutex<Vec<Weak<DeviceStreams>>> = Mutex::new(Vec::new());
@@ -44,6 +89,7 @@ impl DeviceStreams {
             map: OnceLock::new(),
             payload: OnceLock::new(),
             proxies: Mutex::new(Vec::new()),
+            parting: Parting::default(),
         });
         all.retain(|weak| weak.strong_count() > 0);
         all.push(Arc::downgrade(&streams));
@@ -52,6 +98,17 @@ impl DeviceStreams {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Counts bytes that are dropped, until the result is.
+    pub(crate) fn part_with(self: &Arc<Self>, bytes: usize) -> PartingBytes {
+        self.parting.bytes.fetch_add(bytes, Ordering::AcqRel);
+        PartingBytes(self.clone(), bytes)
+    }
+
+    /// Waits until few of the bytes that were dropped are still held.
+    pub(crate) fn wait_for_room(&self) {
+        self.parting.wait();
     }
 
     /// Downloads for CPU maps, and copies of whole memories.

@@ -211,6 +211,100 @@ fn elements_of_separate_bins_share_one_device() {
 }
 
 #[test]
+fn elements_that_start_at_once_open_one_device_and_tell_once() {
+    let Some(selector) = selector() else { return };
+    for round in 0..10 {
+        let pipeline = gst::Pipeline::new();
+        let announced = announced(&pipeline);
+        // In the pipeline itself and in bins of it.
+        let bins = [(); 3].map(|()| gst::Bin::new());
+        pipeline.add_many(&bins).unwrap();
+        let users = [(); 32].map(|()| User::new(&selector));
+        for (index, user) in users.iter().enumerate() {
+            match bins.get(index % 4) {
+                Some(bin) => bin.add(user).unwrap(),
+                None => pipeline.add(user).unwrap(),
+            }
+        }
+        let start = std::sync::Barrier::new(users.len());
+        std::thread::scope(|scope| {
+            for user in &users {
+                scope.spawn(|| {
+                    start.wait();
+                    user.set_state(gst::State::Ready).unwrap();
+                });
+            }
+        });
+        let devices = users.each_ref().map(|user| user.device().unwrap());
+        // The very object, with its counters and pools, not only the same context.
+        let first = std::ptr::from_ref(devices[0].info());
+        assert!(
+            devices
+                .iter()
+                .all(|device| std::ptr::eq(device.info(), first))
+        );
+        let announced = announced.lock().unwrap().clone();
+        assert_eq!(announced, devices[..1], "round {round}");
+        for user in &users {
+            user.set_state(gst::State::Null).unwrap();
+        }
+    }
+}
+
+#[test]
+fn each_need_is_told_of_once() {
+    gst::init().unwrap();
+    let pipeline = gst::Pipeline::new();
+    let announced = announced(&pipeline);
+    // `host` and `0`, where there is no GPU, are other needs that the same device meets.
+    let host: DeviceSelector = "host:0".parse().unwrap();
+    for selector in [
+        &host,
+        &DeviceSelector::Auto,
+        &DeviceSelector::Vendor(gst_hip::Vendor::Host),
+    ] {
+        let user = User::new(selector);
+        pipeline.add(&user).unwrap();
+        user.set_state(gst::State::Ready).unwrap();
+        assert_eq!(user.device().unwrap().info().vendor, gst_hip::Vendor::Host);
+        user.set_state(gst::State::Null).unwrap();
+    }
+    assert_eq!(announced.lock().unwrap().len(), 1);
+}
+
+/// Set for the child of the test below.
+const CHILD: &str = "HIP_TEST_HOST_DEVICES_CHILD";
+
+#[test]
+fn the_environment_says_how_many_devices_the_cpu_is() {
+    if std::env::var_os(CHILD).is_none() {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "the_environment_says_how_many_devices_the_cpu_is",
+                "--test-threads=1",
+            ])
+            .env(CHILD, "1")
+            .env("GST_HIP_HOST_DEVICES", "3")
+            .env("GST_HIP_DEVICE", "host:2")
+            .stdout(std::process::Stdio::null())
+            .status()
+            .unwrap();
+        return assert!(status.success());
+    }
+    gst::init().unwrap();
+    let open = |text: &str| gst_hip::env::open_device(&text.parse().unwrap());
+    let devices = ["host:0", "host:1", "host:2"].map(|text| open(text).unwrap());
+    assert!(devices[0] != devices[1] && devices[1] != devices[2]);
+    assert_eq!(
+        devices.each_ref().map(|device| device.info().ordinal),
+        [0, 1, 2]
+    );
+    assert!(open("host:3").is_err());
+    let default = gst_hip::env::default_selector().unwrap();
+    assert_eq!(gst_hip::env::open_device(&default).unwrap(), devices[2]);
+}
+
+#[test]
 fn the_applications_device_is_taken_before_and_when_asked() {
     let Some(device) = test_device() else { return };
     let selector = DeviceSelector::Vendor(vendor());

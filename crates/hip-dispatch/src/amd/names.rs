@@ -83,5 +83,40 @@ mod tests {
         let position = |name: &str| files.iter().position(|file| file == &PathBuf::from(name));
         assert!(position("amdhip64_7.dll") < position("amdhip64_6.dll"));
         assert!(position("amdhip64_6.dll") < position("amdhip64.dll"));
+        // 5.x had no versioned name.
+        assert_eq!(position("amdhip64_5.dll"), None);
+        assert_eq!(files.last(), Some(&PathBuf::from("amdhip64.dll")));
+        let unix = |file: &PathBuf| file.to_string_lossy().contains(".so");
+        assert!(!files.iter().any(unix), "{files:?}");
+    }
+
+    #[test]
+    fn windows_takes_what_lies_in_a_folder_before_the_systems() {
+        let folder = std::env::temp_dir().join(format!("hip-amdhip-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for name in ["amdhip64.dll", "amdhip64_6.dll", "hiprtc0604.dll"] {
+            std::fs::write(folder.join(name), "").unwrap();
+        }
+        let config = LoaderConfig {
+            search_dirs: vec![folder.clone()],
+            ..LoaderConfig::default()
+        };
+        let files = windows_candidates(&config);
+        assert_eq!(
+            files[..2],
+            ["amdhip64_6.dll", "amdhip64.dll"].map(|name| folder.join(name))
+        );
+        let system = PathBuf::from("amdhip64_10.dll");
+        assert!(files[2..].contains(&system), "{files:?}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_named_file_is_the_only_one() {
+        let config = LoaderConfig {
+            amd_runtime: Some("x.so".into()),
+            ..LoaderConfig::default()
+        };
+        assert_eq!(runtime_candidates(&config), [PathBuf::from("x.so")]);
     }
 }

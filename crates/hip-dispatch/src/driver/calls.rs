@@ -139,12 +139,12 @@ impl<D: Dialect> Backend for Driver<D> {
         self.dialect_result(self.dialect.primary_retain(device))
     }
 
-    fn primary_context_release(&self, ordinal: u32) -> Result<()> {
+    unsafe fn primary_context_release(&self, ordinal: u32) -> Result<()> {
         let device = self.device(ordinal)?;
         self.dialect_result(self.dialect.primary_release(device))
     }
 
-    fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
+    unsafe fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
         self.alive("context_push")?;
         self.dialect_result(self.dialect.push(context))
     }

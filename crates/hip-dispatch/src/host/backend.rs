@@ -85,7 +85,7 @@ impl Backend for Host {
         )))
     }
 
-    fn primary_context_release(&self, ordinal: u32) -> Result<()> {
+    unsafe fn primary_context_release(&self, ordinal: u32) -> Result<()> {
         let call = "primary_context_release";
         if self.device(call, ordinal)?.release() {
             return Ok(());
@@ -97,7 +97,7 @@ impl Backend for Host {
         ))
     }
 
-    fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
+    unsafe fn context_push(&self, context: ContextHandle) -> Result<ContextGuardToken> {
         self.alive("context_push")?;
         let invalid = |text| fail("context_push", code::INVALID_CONTEXT, text);
         let index = context.as_raw().addr().wrapping_sub(1);
@@ -170,7 +170,12 @@ impl Backend for Host {
 
     unsafe fn mem_free(&self, ptr: DevicePtr) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.free("mem_free", Kind::Device, ptr.as_ptr().addr()) }
+        unsafe { self.free("mem_free", Kind::Device, ptr.as_ptr().addr(), true) }
+    }
+
+    unsafe fn mem_free_idle(&self, ptr: DevicePtr) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.free("mem_free", Kind::Device, ptr.as_ptr().addr(), false) }
     }
 
     fn host_alloc(&self, bytes: usize, _flags: HostAllocFlags) -> Result<NonNull<u8>> {
@@ -179,7 +184,12 @@ impl Backend for Host {
 
     unsafe fn host_free(&self, ptr: NonNull<u8>) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { self.free("host_free", Kind::Pinned, ptr.as_ptr().addr()) }
+        unsafe { self.free("host_free", Kind::Pinned, ptr.as_ptr().addr(), true) }
+    }
+
+    unsafe fn host_free_idle(&self, ptr: NonNull<u8>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.free("host_free", Kind::Pinned, ptr.as_ptr().addr(), false) }
     }
 
     unsafe fn memcpy_htod(

@@ -27,6 +27,10 @@ const FREED_BYTE: u8 = 0xdd;
 /// Blocks of this size and more are checked against what the system has available before they
 /// are asked for: reading it costs tens of microseconds, which a small block should not.
 const CHECKED_BYTES: usize = 64 << 20;
+/// Blocks of this size and more are mapped for themselves, so that they go back to the system when
+/// they are freed. An allocator keeps them, one hoard for each thread that ever took a frame.
+#[cfg(unix)]
+const MAPPED_BYTES: usize = 64 << 10;
 
 /// What a block is for; a block is freed by the call that belongs to its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +102,7 @@ impl Memory {
         if bytes == 0 || !self.affordable(size) {
             return None;
         }
-        // SAFETY: the size is not 0.
-        let base = NonNull::new(unsafe { std::alloc::alloc(layout) })?;
+        let base = take(layout)?;
         let block = Block {
             kind,
             base,
@@ -162,9 +165,9 @@ impl Memory {
         };
         let damage = block.damage();
         block.disarm();
-        // SAFETY: `base` came from `alloc` with this layout, and the block was taken out of the
+        // SAFETY: `base` came from `take` with this layout, and the block was taken out of the
         // registry above, so nobody else frees it; the caller says nobody uses it.
-        unsafe { std::alloc::dealloc(block.base.as_ptr(), block.layout) };
+        unsafe { give(block.base, block.layout) };
         damage.map_or(Ok(()), |text| Err(FreeError::Damaged(text)))
     }
 
@@ -172,6 +175,44 @@ impl Memory {
     pub(super) fn usage(&self, kind: Kind) -> Usage {
         lock(&self.live).usage[kind as usize]
     }
+}
+
+/// Whether a block is mapped for itself; a matter of its layout alone.
+#[cfg(unix)]
+fn is_mapped(layout: Layout) -> bool {
+    static PAGE_SIZE: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    // SAFETY: reads a constant of the system.
+    let page = *PAGE_SIZE.get_or_init(|| unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize);
+    layout.size() >= MAPPED_BYTES && layout.align() <= page
+}
+
+/// Memory for a layout whose size is not 0.
+fn take(layout: Layout) -> Option<NonNull<u8>> {
+    #[cfg(unix)]
+    if is_mapped(layout) {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let how = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping that is not of a file, where the system likes.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), access, how, -1, 0) };
+        return NonNull::new(base.cast()).filter(|_| base != libc::MAP_FAILED);
+    }
+    // SAFETY: the caller says that the size is not 0.
+    NonNull::new(unsafe { std::alloc::alloc(layout) })
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// `base` came from [`take`] with this layout, and nobody uses it any more.
+unsafe fn give(base: NonNull<u8>, layout: Layout) {
+    #[cfg(unix)]
+    if is_mapped(layout) {
+        // SAFETY: `take` mapped these bytes; the caller says that nobody uses them.
+        unsafe { libc::munmap(base.as_ptr().cast(), layout.size()) };
+        return;
+    }
+    // SAFETY: as above, from `alloc`.
+    unsafe { std::alloc::dealloc(base.as_ptr(), layout) };
 }
 
 impl Block {

@@ -256,19 +256,27 @@ impl Host {
         }
     }
 
-    /// Frees a block once no stream of any device can still use it.
+    /// Frees a block; with `wait` once no stream of any device can still use it.
     ///
     /// # Safety
-    /// Nothing but work already enqueued uses the block.
-    unsafe fn free(&self, call: &'static str, kind: Kind, address: usize) -> Result<()> {
+    /// Nothing uses the block, but with `wait` work already enqueued may.
+    unsafe fn free(
+        &self,
+        call: &'static str,
+        kind: Kind,
+        address: usize,
+        wait: bool,
+    ) -> Result<()> {
         self.current(call)?;
         let unknown = || fail(call, code::INVALID_VALUE, "no live allocation starts there");
         if !self.memory.contains(kind, address) {
             return Err(unknown());
         }
-        for device in &self.devices {
-            // A stream that failed has no work left either.
-            device.synchronize();
+        if wait {
+            for device in &self.devices {
+                // A stream that failed has no work left either.
+                device.synchronize();
+            }
         }
         // SAFETY: the caller's promise, and the enqueued work is done now.
         match unsafe { self.memory.free(kind, address) } {

@@ -8,11 +8,19 @@ pub(crate) fn driver_candidates(config: &LoaderConfig) -> Vec<PathBuf> {
     if let Some(file) = &config.cuda_driver {
         return vec![file.clone()];
     }
-    let names: &[&str] = if cfg!(windows) {
+    candidates(config, names(cfg!(windows)))
+}
+
+const fn names(windows: bool) -> &'static [&'static str] {
+    if windows {
         &["nvcuda.dll"]
     } else {
         &["libcuda.so.1", "libcuda.so"]
-    };
+    }
+}
+
+/// Those of `names` that lie in a folder given, then all by name, for the system to find.
+fn candidates(config: &LoaderConfig, names: &[&str]) -> Vec<PathBuf> {
     let from_dirs = config
         .search_dirs
         .iter()
@@ -32,6 +40,25 @@ mod tests {
             ..LoaderConfig::default()
         };
         assert_eq!(driver_candidates(&config), [PathBuf::from("x.so")]);
+    }
+
+    #[test]
+    fn windows_has_one_name_and_folders_given_come_first() {
+        let folder = std::env::temp_dir().join(format!("hip-nvcuda-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let config = LoaderConfig {
+            search_dirs: vec![folder.join("none"), folder.clone()],
+            ..LoaderConfig::default()
+        };
+        let by_name = PathBuf::from("nvcuda.dll");
+        assert_eq!(
+            candidates(&config, names(true)),
+            std::slice::from_ref(&by_name)
+        );
+        let there = folder.join("nvcuda.dll");
+        std::fs::write(&there, "").unwrap();
+        assert_eq!(candidates(&config, names(true)), [there, by_name]);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -29,14 +29,15 @@ impl Seen {
     /// As [`Seen::get`], for what must be there.
     pub(crate) fn value(&self, name: &str) -> &str {
         self.get(name)
-            .unwrap_or_else(|| panic!("no {name} in {self:?}"))
+            .unwrap_or_else(|| panic!("no {name} in {self:?}: {}", self.errors))
     }
 
     /// Panics unless the program came to the end of `main` and left with 0 after that.
     pub(crate) fn assert_ended_well(&self, what: &str) {
         assert!(
             self.status.success() && self.get("end") == Some("main"),
-            "{what}: {self:?}"
+            "{what}: {self:?}, and said: {}",
+            self.errors
         );
     }
 }

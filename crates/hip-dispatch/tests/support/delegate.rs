@@ -9,13 +9,13 @@ macro_rules! delegate_memory_and_modules {
     () => {
         delegate_calls! {
             fn primary_context_retain(ordinal: u32) -> ContextHandle;
-            fn context_push(context: ContextHandle) -> ContextGuardToken;
             fn mem_get_info() -> MemoryInfo;
             fn mem_alloc(bytes: usize) -> DevicePtr;
             fn mem_alloc_pitch(width: usize, height: usize, element: u32) -> (DevicePtr, usize);
             fn host_alloc(bytes: usize, flags: HostAllocFlags) -> NonNull<u8>;
         }
         delegate_unsafe_calls! {
+            fn context_push(context: ContextHandle) -> ContextGuardToken;
             fn memcpy_htod(
                 dst: DevicePtr, src: *const u8, bytes: usize, stream: Option<StreamHandle>
             ) -> ();
@@ -44,11 +44,7 @@ macro_rules! delegate_memory_and_modules {
             fn mem_free(ptr: DevicePtr);
             fn host_free(ptr: NonNull<u8>);
             fn module_unload(module: ModuleHandle);
-        }
-
-        fn primary_context_release(&self, ordinal: u32) -> Result<()> {
-            let said = self.before("primary_context_release");
-            self.inner().primary_context_release(ordinal).and(said)
+            fn primary_context_release(ordinal: u32);
         }
 
         fn context_pop(&self, token: ContextGuardToken) -> Result<()> {

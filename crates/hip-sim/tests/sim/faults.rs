@@ -44,7 +44,7 @@ fn faults_can_be_for_one_thread_and_for_ever() {
 
 /// As a driver that passes on an earlier error, a call that gives back does so and fails.
 #[test]
-fn what_is_given_back_is_gone_even_if_the_call_fails() {
+fn what_is_context_call_is_gone_even_if_the_call_fails() {
     for name in ALL {
         let lab = Lab::new(name);
         let (block, stream) = (lab.backend.mem_alloc(16).unwrap(), lab.stream());

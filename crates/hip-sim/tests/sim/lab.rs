@@ -1,5 +1,14 @@
 //! A library installed in a folder of its own, and so with a state of its own, and loaded.
 
+/// A call on contexts; the stand-in refuses those that are none, and says so.
+macro_rules! context_call {
+    ($call:expr) => {
+        // SAFETY: the stand-in checks every handle it is given.
+        unsafe { $call }
+    };
+}
+pub(crate) use context_call;
+
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -180,7 +189,7 @@ impl Lab {
         let library = Library::load(name, settings);
         let backend = library.backend();
         let context = backend.primary_context_retain(0).unwrap();
-        let token = Some(backend.context_push(context).unwrap());
+        let token = Some(context_call!(backend.context_push(context)).unwrap());
         Lab {
             backend,
             context,
@@ -207,7 +216,7 @@ impl Drop for Lab {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.leave();
-            self.backend.primary_context_release(0).unwrap();
+            context_call!(self.backend.primary_context_release(0)).unwrap();
         }
     }
 }

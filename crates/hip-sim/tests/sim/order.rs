@@ -1,5 +1,6 @@
 //! The checker: silent where work is ordered, and not where it is not.
 
+use crate::lab::context_call;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -306,7 +307,7 @@ fn what_threads_tell_each_other_is_unproven() {
         let stream = scene.streams[0];
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                let token = backend.context_push(context).unwrap();
+                let token = context_call!(backend.context_push(context)).unwrap();
                 // SAFETY: the stream is alive.
                 unsafe { backend.stream_synchronize(stream) }.unwrap();
                 backend.context_pop(token).unwrap();

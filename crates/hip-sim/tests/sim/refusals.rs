@@ -1,5 +1,6 @@
 //! What a driver refuses.
 
+use crate::lab::context_call;
 use std::ffi::c_void;
 use std::sync::mpsc;
 
@@ -83,7 +84,7 @@ fn things_of_another_device() {
         let (stream, block) = (lab.stream(), backend.mem_alloc(16).unwrap());
         let event = backend.event_create(EventFlags::empty()).unwrap();
         let other = backend.primary_context_retain(1).unwrap();
-        let token = backend.context_push(other).unwrap();
+        let token = context_call!(backend.context_push(other)).unwrap();
         let own = lab.stream();
         let mine = backend.mem_alloc(16).unwrap();
         // SAFETY: what is of the other device is refused, the rest is alive.
@@ -110,7 +111,7 @@ fn things_of_another_device() {
             backend.mem_free(mine).unwrap();
             backend.stream_destroy(own).unwrap();
             backend.context_pop(token).unwrap();
-            backend.primary_context_release(1).unwrap();
+            context_call!(backend.primary_context_release(1)).unwrap();
             backend.event_destroy(event).unwrap();
             backend.mem_free(block).unwrap();
             backend.stream_destroy(stream).unwrap();
@@ -167,16 +168,19 @@ fn a_context_that_everybody_released_is_gone_with_what_it_held() {
     let mut lab = Lab::with("nvidia", &[("HIP_SIM_DEVICES", "2")]);
     lab.leave();
     let context = lab.backend.primary_context_retain(1).unwrap();
-    let token = lab.backend.context_push(context).unwrap();
+    let token = context_call!(lab.backend.context_push(context)).unwrap();
     let block = lab.backend.mem_alloc(16).unwrap();
     lab.stream();
-    lab.backend.primary_context_release(1).unwrap();
+    context_call!(lab.backend.primary_context_release(1)).unwrap();
     assert_eq!((0..7).map(|what| lab.library.live(what)).sum::<u64>(), 0);
     // SAFETY: refused.
     assert_eq!(code(unsafe { lab.backend.mem_free(block) }), 709);
     lab.backend.context_pop(token).unwrap();
-    assert_eq!(code(lab.backend.context_push(context)), 201);
-    assert_eq!(code(lab.backend.primary_context_release(1)), 201);
+    assert_eq!(code(context_call!(lab.backend.context_push(context))), 201);
+    assert_eq!(
+        code(context_call!(lab.backend.primary_context_release(1))),
+        201
+    );
 }
 
 #[test]

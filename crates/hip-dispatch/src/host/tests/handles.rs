@@ -105,7 +105,7 @@ fn contexts_nest_per_thread_and_per_backend() {
 fn a_context_lives_while_it_is_retained() {
     let host = Host::new(1);
     assert_eq!(
-        kind(host.primary_context_release(0)),
+        kind(api!(host.primary_context_release(0))),
         ErrorKind::InvalidContext
     );
     assert_eq!(
@@ -114,16 +114,18 @@ fn a_context_lives_while_it_is_retained() {
     );
     let context = host.primary_context_retain(0).unwrap();
     assert_eq!(host.primary_context_retain(0).unwrap(), context);
-    let token = host.context_push(context).unwrap();
-    host.primary_context_release(0).unwrap();
+    let token = api!(host.context_push(context)).unwrap();
+    api!(host.primary_context_release(0)).unwrap();
     assert!(host.mem_get_info().is_ok());
-    host.primary_context_release(0).unwrap();
+    api!(host.primary_context_release(0)).unwrap();
     assert_eq!(host.mem_get_info().unwrap_err().code, 709);
     host.context_pop(token).unwrap();
     let push = |raw: usize| {
-        host.context_push(ContextHandle::from_raw(std::ptr::without_provenance_mut(
-            raw,
-        )))
+        api!(
+            host.context_push(ContextHandle::from_raw(std::ptr::without_provenance_mut(
+                raw,
+            )))
+        )
     };
     for raw in [0, 1, 2, usize::MAX] {
         assert_eq!(kind(push(raw)), ErrorKind::InvalidContext, "{raw}");

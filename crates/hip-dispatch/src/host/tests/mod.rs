@@ -24,7 +24,8 @@ pub(super) struct Current {
 
 pub(super) fn enter(host: &Arc<Host>, ordinal: u32) -> Current {
     let context = host.primary_context_retain(ordinal).unwrap();
-    let token = host.context_push(context).unwrap();
+    // SAFETY: just retained, and released by `drop`.
+    let token = unsafe { host.context_push(context) }.unwrap();
     Current {
         host: host.clone(),
         ordinal,
@@ -35,7 +36,8 @@ pub(super) fn enter(host: &Arc<Host>, ordinal: u32) -> Current {
 impl Drop for Current {
     fn drop(&mut self) {
         self.host.context_pop(self.token).unwrap();
-        self.host.primary_context_release(self.ordinal).unwrap();
+        // SAFETY: retained by `enter`; Host refuses whatever outlives its context.
+        unsafe { self.host.primary_context_release(self.ordinal) }.unwrap();
     }
 }
 
