@@ -12,15 +12,15 @@ use crate::args::{Args, flag};
 use crate::target;
 use crate::test_run;
 use crate::workspace::{Profile, Workspace, run};
-use crate::{cross, rocm};
+use crate::{cross, rocm, sanitize};
 
 const HELP: &str = "\
 Usage: cargo xtask ci [--yes]
 
 Formatting, clippy, documentation, prebuilt kernels, tests on host and on the stand-ins for
 the vendors' libraries, AMD's real runtimes where they can be had, checks for Windows and
-64-bit ARM, the demo, and the licences and sources of the dependencies. Stops at the first
-step that fails.
+64-bit ARM, loom, Miri and ThreadSanitizer where there is a nightly toolchain, the demo, and
+the licences and sources of the dependencies. Stops at the first step that fails.
 
   --yes  install missing packages without asking
 ";
@@ -77,6 +77,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     })?;
     // The tests' closing lines come once now and once at the very end.
     test_run::finish(&outcomes)?;
+    let checked = steps.step("sanitize", || sanitize::run_all(workspace))?;
     steps.step("demo --quiet", || {
         crate::demo::demo(workspace, &["--quiet".to_owned()])
     })?;
@@ -85,6 +86,9 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     steps.print();
     for skipped in no_amd.iter().chain(&not_crossed) {
         println!("{skipped}");
+    }
+    for outcome in checked {
+        println!("{outcome}");
     }
     test_run::finish(&outcomes)
 }

@@ -12,6 +12,7 @@ mod debian;
 mod demo;
 mod kernels;
 mod rocm;
+mod sanitize;
 mod target;
 mod test_run;
 mod workspace;
@@ -34,6 +35,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   gpu-bundle  make one relocatable folder for a GPU machine
   rocm        unpack AMD's real runtime and compiler into a folder; no GPU needed
   cross       check the libraries for Windows and for 64-bit ARM
+  sanitize    loom, Miri and ThreadSanitizer on what needs no GPU
   ci          everything a change must pass
   deps        install the Debian packages needed, or print them with --print
 
@@ -79,6 +81,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         "gpu-bundle" => bundle::main(&Workspace::locate()?, rest),
         "rocm" => rocm::main(&Workspace::locate()?, rest),
         "cross" => cross::main(&Workspace::locate()?, rest),
+        "sanitize" => sanitize::main(&Workspace::locate()?, rest),
         "ci" => ci::main(&Workspace::locate()?, rest),
         "deps" => deps(&Workspace::locate()?, rest),
         "help" | "--help" | "-h" => {
@@ -138,6 +141,7 @@ mod tests {
             "gpu-bundle",
             "rocm",
             "cross",
+            "sanitize",
             "ci",
             "deps",
         ] {

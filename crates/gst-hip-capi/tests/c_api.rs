@@ -78,8 +78,13 @@ fn compile(prefix: &Path, source: &str) -> PathBuf {
 
 /// A compiled program that finds the installed library.
 fn program(prefix: &Path, file: &Path) -> Command {
+    let mut path = prefix.join("lib").into_os_string();
+    if let Some(rest) = std::env::var_os("LD_LIBRARY_PATH") {
+        path.push(":");
+        path.push(rest);
+    }
     let mut command = Command::new(file);
-    command.env("LD_LIBRARY_PATH", prefix.join("lib"));
+    command.env("LD_LIBRARY_PATH", path);
     command
 }
 
@@ -97,7 +102,10 @@ fn exports_are_what_the_header_declares() {
         .collect();
     let declared: BTreeSet<&str> = CHECKED_IN
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '('))
-        .filter_map(|word| word.strip_suffix('(').or_else(|| word.split_once('(').map(|p| p.0)))
+        .filter_map(|word| {
+            word.strip_suffix('(')
+                .or_else(|| word.split_once('(').map(|p| p.0))
+        })
         .filter(|word| word.starts_with("gst_hip_rs_"))
         .collect();
     assert!(declared.len() > 30, "{declared:?}");
@@ -155,7 +163,8 @@ fn plugin_folder(prefix: &Path) -> Option<PathBuf> {
         return given;
     }
     let program = std::env::current_exe().ok()?;
-    let built = program.parent()?.parent()?.join(FILE);
+    // Cargo keeps the libraries that a test needs with it.
+    let built = program.parent()?.join(FILE);
     if !built.is_file() {
         println!("skipped: no {FILE}: not in GST_PLUGIN_PATH, not beside this program");
         return None;

@@ -8,6 +8,9 @@
 //! | `GST_HIP_HOST_DEVICES` | how many devices the Host backend shows, 1 to 64 |
 //! | `GST_HIP_HIPRTC_LIBNAME`, `GST_HIP_NVRTC_LIBNAME` | the run-time compilers, as upstream names them |
 //! | `GST_HIP_CUDART_LIBNAME` | upstream's; no CUDA runtime is used here, so it changes nothing |
+//!
+//! `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES` are read by the vendors'
+//! own runtimes: numbers count what they leave visible.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -16,7 +16,8 @@ macro_rules! counters {
 
         impl Counters {
             pub(crate) fn snapshot(&self) -> Statistics {
-                Statistics { $($name: self.$name.load(Ordering::Relaxed),)* }
+                // Who sees that something is given back sees what was done before.
+                Statistics { $($name: self.$name.load(Ordering::Acquire),)* }
             }
         }
     };
@@ -60,5 +61,5 @@ pub(crate) fn add(counter: &AtomicU64, amount: u64) {
 }
 
 pub(crate) fn sub(counter: &AtomicU64, amount: u64) {
-    counter.fetch_sub(amount, Ordering::Relaxed);
+    counter.fetch_sub(amount, Ordering::Release);
 }

@@ -439,10 +439,8 @@ fn through_pools(
     on_device.busy_until(end.clone());
     end.synchronize().unwrap();
     // SAFETY: the copy is done and wrote these bytes.
-    assert_eq!(
-        unsafe { std::slice::from_raw_parts(down.as_ptr(), len) },
-        bytes
-    );
+    let came_back = unsafe { std::slice::from_raw_parts(down.as_ptr(), len) };
+    assert_eq!(came_back, bytes);
     let mut fence = FenceData::new();
     fence.push((up, on_device, down));
     let released = released.clone();
@@ -460,7 +458,7 @@ fn everything_is_given_back() {
     assert!(own.is_foreign());
     {
         let stream = Stream::new(&own).unwrap();
-        let buffer = upload(&stream, &pattern(100_000));
+        let buffer = upload(&stream, &pattern(LARGE));
         read_back(&stream, &buffer);
         let pool = BufferPool::<PinnedBuffer>::new(&own, 4096, 4);
         drop(pool.acquire(&stream).unwrap());

@@ -79,7 +79,8 @@ fn every_call_may_fail_once() {
         if *call == "context_push" {
             continue;
         }
-        for n in 1.. {
+        // Under Miri, which is slow, only the first call of each name.
+        for n in 1..=if cfg!(miri) { 1 } else { u32::MAX } {
             mock.plan(call, n, 999);
             let outcome = mock.device().and_then(|device| everything(&device));
             expect_nothing_left(&mock, &format!("{call} {n}: {outcome:?}"));
@@ -91,7 +92,8 @@ fn every_call_may_fail_once() {
         }
     }
     println!("{tried} faults in {} calls", calls.len());
-    assert!(calls.len() >= 20 && tried >= 60, "{tried} {calls:?}");
+    let least = if cfg!(miri) { 20 } else { 60 };
+    assert!(calls.len() > 20 && tried >= least, "{tried} {calls:?}");
 }
 
 #[test]

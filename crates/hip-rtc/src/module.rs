@@ -127,6 +127,7 @@ impl KernelModule {
     }
 
     fn lookup(&self, name: &str) -> Result<FunctionHandle> {
+        self.0.device.check_process("function")?;
         let known = self
             .0
             .functions

@@ -12,6 +12,17 @@ use crate::workspace::{PLUGIN_FILE, Workspace};
 /// The package whose programs are benchmarks.
 const BENCHES: &str = "hip-benches";
 
+/// The package whose programs go along; other packages' serve their builds and tests.
+const PROGRAMS: &str = "hip-demo";
+
+/// Packages whose tests build things, or are the same on every device.
+const TESTED_ELSEWHERE: [&str; 4] = [
+    env!("CARGO_PKG_NAME"),
+    "gst-hip-capi",
+    "hip-oracle",
+    "hip-sim",
+];
+
 /// Files by the name they get in the bundle.
 #[derive(Debug, Default)]
 pub(crate) struct Artifacts {
@@ -57,8 +68,7 @@ impl Artifacts {
             let Some(package) = message["package_id"].as_str().and_then(name_of) else {
                 continue;
             };
-            // This program itself has no business on a machine without Cargo.
-            if package != env!("CARGO_PKG_NAME") {
+            if !TESTED_ELSEWHERE.contains(&&*package) {
                 self.place(&message, &package);
             }
         }
@@ -82,7 +92,10 @@ impl Artifacts {
             "bin" if !is_test && package == BENCHES => {
                 self.benches.insert(target.to_owned(), executable)
             }
-            "bin" if !is_test => self.programs.insert(target.to_owned(), executable),
+            "bin" if !is_test && package == PROGRAMS => {
+                self.programs.insert(target.to_owned(), executable)
+            }
+            "bin" if !is_test => None,
             "test" => self.tests.insert(format!("{package}.{target}"), executable),
             "bin" => self
                 .tests
@@ -147,6 +160,8 @@ mod tests {
             message("hip-core", "test", "conformance", true, "t/conformance-1"),
             message(BENCHES, "bin", "upload", false, "t/upload"),
             message("xtask", "bin", "xtask", true, "t/xtask-1"),
+            message("hip-oracle", "lib", "hip_oracle", true, "t/hip_oracle-1"),
+            message("hip-dispatch", "bin", "probe", false, "t/probe"),
             message("elsewhere", "bin", "other", false, "t/other"),
         ];
         let mut artifacts = Artifacts::default();

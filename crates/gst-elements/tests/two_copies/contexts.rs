@@ -1,7 +1,7 @@
 //! Devices and pools are shared both ways.
 
 use gst::prelude::*;
-use gst_hip::{CONTEXT_TYPE, DeviceFrame, HipBufferPool, HipContext, MemoryKind, Stream};
+use gst_hip::{CONTEXT_TYPE, Device, DeviceFrame, HipBufferPool, HipContext, MemoryKind, Stream};
 use gst_video::VideoInfo;
 use hip_oracle::{Format, FrameInfo};
 
@@ -152,6 +152,75 @@ fn the_applications_pool_serves_the_plugin() {
             assert!(hip_memory(&buffer).is_own(), "from the application's pool");
             assert_eq!(first_difference(&image, &image_of(&buffer, info)), None);
             upload.set_state(gst::State::Null).unwrap();
+        },
+    );
+}
+
+/// Tells when it is dropped.
+struct Kept(
+    std::sync::Arc<std::sync::atomic::AtomicBool>,
+    #[allow(dead_code)] Device,
+);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn an_adopted_context_lives_as_long_as_it_is_used() {
+    scenario(
+        "contexts::an_adopted_context_lives_as_long_as_it_is_used",
+        |file| {
+            let Some(primary) = device() else { return };
+            load(file);
+            let dropped = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+            let is_dropped = || dropped.load(std::sync::atomic::Ordering::SeqCst);
+            let kept = Box::new(Kept(dropped.clone(), primary.clone()));
+            let (ordinal, context) = (primary.info().ordinal, primary.as_raw_context());
+            // SAFETY: the context is the primary one, which the kept device holds.
+            let device = unsafe {
+                Device::from_foreign_context(primary.backend().clone(), ordinal, context, kept)
+            };
+            let device = device.unwrap();
+            let info = FrameInfo::new(Format::Nv12, 32, 16);
+            let (mut upload, bus) = harness("hipupload");
+            let element = upload.element().unwrap();
+            // The first context that is offered is taken; the harness has started the element.
+            element.set_state(gst::State::Null).unwrap();
+            element.set_context(&HipContext::new(&device).to_gst());
+            element.set_state(gst::State::Playing).unwrap();
+            drop(device);
+            // On a GPU the plugin holds the context itself, on Host its own device of the number.
+            let host = primary.vendor() == gst_hip::Vendor::Host;
+            if !host {
+                assert!(!is_dropped(), "the element holds it");
+            }
+            upload.set_sink_caps(hip_caps_of(&info));
+            upload.set_src_caps(caps_of(&info));
+            let image = random_image(info, 4);
+            upload
+                .push(buffer_of(&image, Storage::Plain, &primary))
+                .unwrap();
+            let buffer = upload.pull().unwrap();
+            assert_eq!(*hip_memory(&buffer).device(), primary);
+            assert_eq!(first_difference(&image, &image_of(&buffer, info)), None);
+            element.set_state(gst::State::Null).unwrap();
+            // Messages on the bus hold the element, which holds the bus.
+            element.set_bus(None::<&gst::Bus>);
+            drop((upload, bus));
+            if !host {
+                assert!(!is_dropped(), "the buffer holds it");
+            }
+            drop((element, buffer));
+            for _ in 0..3000 {
+                if is_dropped() {
+                    return;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(10));
+            }
+            panic!("the context is held by nobody and never let go");
         },
     );
 }

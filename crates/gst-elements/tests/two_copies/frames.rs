@@ -136,6 +136,11 @@ fn the_plugins_memory_is_the_applications_too() {
                 (memory.device(), memory.kind()),
                 (&device, MemoryKind::Device)
             );
+            match memory.map_stream() {
+                Ok(stream) => assert!(stream.is_foreign() && *stream.device() == device),
+                // Another copy's worker threads.
+                Err(error) => assert_eq!(device.vendor(), gst_hip::Vendor::Host, "{error}"),
+            }
             let whole = theirs.copy();
             assert!(memory.shares_allocation(&hip_memory(&whole)));
             drop(whole);

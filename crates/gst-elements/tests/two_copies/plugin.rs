@@ -32,6 +32,7 @@ pub(crate) fn scenario(name: &str, child: fn(&Path)) {
         let said = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.success(), "{}:\n{said}", plugin.display());
         assert!(said.contains("1 passed"), "nothing ran:\n{said}");
+        println!("{name}: with {}", plugin.display());
     }
 }
 
@@ -66,9 +67,9 @@ fn profile_folder() -> Option<PathBuf> {
     Some(program.parent()?.parent()?.to_owned())
 }
 
-/// What Cargo built with this program.
+/// What Cargo built for this program, and keeps with it.
 fn beside() -> Option<PathBuf> {
-    let file = profile_folder()?.join(FILE);
+    let file = profile_folder()?.join("deps").join(FILE);
     file.is_file().then_some(file)
 }
 

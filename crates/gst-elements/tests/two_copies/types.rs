@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gst::glib;
+use gst::glib::translate::IntoGlib;
 use gst::prelude::*;
 use gst_hip::{HipBufferPool, HipContext, MemoryKind};
 use hip_oracle::{Format, FrameInfo};
@@ -63,6 +64,37 @@ fn check_allocators(own: &gst::Allocator, plugins: &gst::Allocator) {
     assert_ne!(own, plugins, "each copy has its own functions");
     assert_eq!(own.type_(), plugins.type_());
     check_types();
+}
+
+#[test]
+fn a_name_that_a_stranger_took_is_left_alone() {
+    scenario("types::a_name_that_a_stranger_took_is_left_alone", |file| {
+        let Some(device) = device() else { return };
+        load(file);
+        // An earlier library that knew of no marks, say.
+        let parent = gst::Allocator::static_type();
+        let stranger = glib::Type::from_name(NAMES[0]);
+        assert_eq!(stranger, None, "nobody needed the type yet");
+        // SAFETY: a subclass that adds nothing to its parent.
+        unsafe {
+            let mut query: glib::gobject_ffi::GTypeQuery = std::mem::zeroed();
+            glib::gobject_ffi::g_type_query(parent.into_glib(), &mut query);
+            let name = std::ffi::CString::new(NAMES[0]).unwrap();
+            glib::gobject_ffi::g_type_register_static_simple(
+                parent.into_glib(),
+                name.as_ptr(),
+                query.class_size,
+                None,
+                query.instance_size,
+                None,
+                0,
+            );
+        }
+        let own = use_own(&device);
+        let plugins = use_plugins(&device);
+        assert_eq!(own.type_(), plugins.type_());
+        assert_eq!(own.type_().name(), "GstHipRsAllocator-abi1");
+    });
 }
 
 #[test]

@@ -75,10 +75,8 @@ fn install(mut arguments: impl Iterator<Item = String>) -> Result<(), Box<dyn Er
 
 fn install_library(folder: &Path) -> Result<(), Box<dyn Error>> {
     let program = env::current_exe()?;
-    let built = program
-        .parent()
-        .ok_or("this program is in no folder")?
-        .join(BUILT);
+    let folder_here = program.parent().ok_or("this program is in no folder")?;
+    let built = built(folder_here);
     fs::create_dir_all(folder)?;
     let target = folder.join(format!("{SONAME}.{}", env!("CARGO_PKG_VERSION")));
     fs::copy(&built, &target).map_err(|error| {
@@ -88,6 +86,17 @@ fn install_library(folder: &Path) -> Result<(), Box<dyn Error>> {
     let name = target.file_name().ok_or("no file name")?.to_owned();
     link(Path::new(&name), &folder.join(SONAME))?;
     link(Path::new(SONAME), &folder.join(LINK))
+}
+
+/// The library beside this program; Cargo keeps what tests need in `deps`. The newer one counts.
+fn built(folder: &Path) -> PathBuf {
+    let beside = folder.join(BUILT);
+    let modified = |path: &Path| fs::metadata(path).and_then(|found| found.modified()).ok();
+    let deps = folder.join("deps").join(BUILT);
+    match modified(&deps) > modified(&beside) {
+        true => deps,
+        false => beside,
+    }
 }
 
 fn link(target: &Path, at: &Path) -> Result<(), Box<dyn Error>> {

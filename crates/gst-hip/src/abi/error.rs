@@ -141,16 +141,12 @@ mod tests {
             let back = from_status(status, &out).unwrap_err();
             assert_eq!(status_of(&back), expected, "{error} {back}");
             // SAFETY: nowhere to write is allowed.
-            assert_eq!(
-                unsafe { report(Err(error), std::ptr::null_mut()) },
-                expected
-            );
+            let status = unsafe { report(Err(error), std::ptr::null_mut()) };
+            assert_eq!(status, expected);
         }
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { report(Ok(()), std::ptr::null_mut()) },
-            GST_HIP_RS_OK
-        );
+        let status = unsafe { report(Ok(()), std::ptr::null_mut()) };
+        assert_eq!(status, GST_HIP_RS_OK);
         assert!(from_status(GST_HIP_RS_OK, &GstHipRsError::new()).is_ok());
     }
 }

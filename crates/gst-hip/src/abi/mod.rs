@@ -1,8 +1,8 @@
 //! What crosses between copies of this crate in one process, and the C library's own ABI.
 //!
 //! An application may link one copy, the plugin another, built by another compiler with other
-//! features. Rust values mean nothing between them; what they hand each other is what [`layout`]
-//! lays out, in C, with a version:
+//! features. Rust values mean nothing between them; what they hand each other is laid out here, in C,
+//! with a version:
 //!
 //! * **Types are there once.** `GstHipRsAllocator`, `GstHipRsDevice` and `GstHipRsBufferPool` are
 //!   registered by whichever copy is first, and found again by the others. The class's

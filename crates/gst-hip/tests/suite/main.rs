@@ -1,6 +1,7 @@
 //! What applications see of HIP in GStreamer, on the vendor that `HIP_TEST_VENDOR` names (default
 //! `host`). One program, so that a GPU machine is handed one file.
 
+mod abi;
 mod common;
 mod context;
 mod env;
