@@ -145,6 +145,9 @@ impl Tool {
         let mut add = |mut command: Command, arguments: &str| {
             command
                 .args(arguments.split_whitespace())
+                // It would win over RUSTFLAGS, and no test would be left or instrumented.
+                .env_remove("CARGO_ENCODED_RUSTFLAGS")
+                .env("HIP_TEST_VENDOR", "host")
                 .env("CARGO_TARGET_DIR", &folder);
             commands.push(command);
         };

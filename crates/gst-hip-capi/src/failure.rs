@@ -55,3 +55,14 @@ pub(crate) fn guarded<T>(failed: T, function: impl FnOnce() -> T) -> T {
 pub(crate) fn missing(what: &str) -> Error {
     Error::InvalidValue(format!("{what} is null"))
 }
+
+/// Fails where a structure is shorter than what is written into it: its caller was built with an
+/// older header, or did not set its size.
+pub(crate) fn has_room(size: u32, needed: usize) -> gst_hip::Result<()> {
+    match size as usize >= needed {
+        true => Ok(()),
+        false => Err(Error::InvalidValue(format!(
+            "the structure's size is {size}, not {needed}: the caller sets it"
+        ))),
+    }
+}

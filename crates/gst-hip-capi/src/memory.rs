@@ -16,7 +16,7 @@ use gst_hip::{
 use gst_video::ffi::GstVideoInfo;
 
 use crate::device::device_of;
-use crate::failure::{checked, guarded, missing};
+use crate::failure::{checked, guarded, has_room, missing};
 use crate::stream::{GstHipRsStream, stream_of};
 
 fn kind_of(kind: u32) -> Result<MemoryKind> {
@@ -160,7 +160,8 @@ fn begin(memory: &HipMemoryRef<'_>, mode: u32, stream: &gst_hip::Stream) -> Resu
 
 /// Begins work on a memory's bytes, on one stream, with the vendor's own calls, say: the stream
 /// waits for what the work must not overtake, the thread does not. `access` is filled in
-/// with the address; gst_hip_rs_access_end() follows once the work is enqueued.
+/// with the address; gst_hip_rs_access_end() follows once the work is enqueued. The caller sets
+/// `access->size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gst_hip_rs_memory_begin_access(
     memory: *const GstMemory,
@@ -174,6 +175,7 @@ pub unsafe extern "C" fn gst_hip_rs_memory_begin_access(
         let (memory, stream, out) =
             unsafe { (hip_memory(memory)?, stream_of(stream)?, access.as_mut()) };
         let out = out.ok_or_else(|| missing("the access"))?;
+        has_room(out.size, size_of::<GstHipRsAccess>())?;
         let granted = begin(&memory, mode, stream)?;
         *out = GstHipRsAccess {
             size: size_of::<GstHipRsAccess>() as u32,
@@ -229,6 +231,10 @@ pub unsafe extern "C" fn gst_hip_rs_memory_copy_async(
         if from.len() != to.len() {
             let text = format!("{} bytes do not go into {}", from.len(), to.len());
             return Err(Error::InvalidValue(text));
+        }
+        let apart = from.offset().abs_diff(to.offset()) >= from.len();
+        if from.shares_allocation(&to) && !apart {
+            return Err(Error::InvalidValue("the memories overlap".into()));
         }
         let source = from.begin_read(stream)?;
         let target = to.begin_overwrite(stream)?;

@@ -8,7 +8,7 @@ use gst_hip::abi::{GstHipRsDevice, GstHipRsStreamDesc};
 use gst_hip::{Event, FenceData, Result, Stream};
 
 use crate::device::device_of;
-use crate::failure::{checked, guarded, missing};
+use crate::failure::{checked, guarded, has_room, missing};
 
 /// A queue of device work, done in order. Counted.
 pub struct GstHipRsStream(pub(crate) Stream);
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn gst_hip_rs_stream_synchronize(
 }
 
 /// Fills in what the stream is: its `stream` is the vendor's handle, for calls of the vendor's
-/// library. Good while the stream lives.
+/// library. Good while the stream lives. The caller sets `description->size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gst_hip_rs_stream_describe(
     stream: *const GstHipRsStream,
@@ -105,7 +105,9 @@ pub unsafe extern "C" fn gst_hip_rs_stream_describe(
     let describe = || {
         // SAFETY: null or a live stream; null or the caller's structure.
         let (stream, out) = unsafe { (stream_of(stream)?, description.as_mut()) };
-        *out.ok_or_else(|| missing("the description"))? = gst_hip::abi::describe(stream);
+        let out = out.ok_or_else(|| missing("the description"))?;
+        has_room(out.size, size_of::<GstHipRsStreamDesc>())?;
+        *out = gst_hip::abi::describe(stream);
         Ok(GTRUE)
     };
     // SAFETY: the error is the caller's, or null.

@@ -118,6 +118,7 @@ fn other_memory_and_other_modes_are_refused() {
     unsafe {
         let stream = gst_hip_rs_stream_new(device, null_mut());
         let mut access: GstHipRsAccess = std::mem::zeroed();
+        access.size = size_of::<GstHipRsAccess>() as u32;
         assert_eq!(gst_hip_rs_memory_is_hip(plain.as_ptr()), 0);
         let begin = gst_hip_rs_memory_begin_access;
         assert_eq!(begin(plain.as_ptr(), 0, stream, &mut access, &mut error), 0);
@@ -129,6 +130,10 @@ fn other_memory_and_other_modes_are_refused() {
         let memory = gst_hip_rs_memory_new(device, 0, 64, null_mut());
         assert_eq!(begin(memory, 9, stream, &mut access, &mut error), 0);
         assert!(take(&mut error).1.contains("access mode"));
+        // A caller whose structure ends earlier is not written past.
+        let mut short: GstHipRsAccess = std::mem::zeroed();
+        assert_eq!(begin(memory, 1, stream, &mut short, &mut error), 0);
+        assert!(take(&mut error).1.contains("size"));
         assert_eq!(begin(memory, 1, stream, &mut access, null_mut()), 1);
         assert_eq!(
             (access.len, access.abi_version),
@@ -229,6 +234,7 @@ fn streams_events_and_video_buffers() {
         );
         let mut descriptions: [GstHipRsStreamDesc; 2] = std::mem::zeroed();
         for (stream, description) in [one, two].into_iter().zip(&mut descriptions) {
+            description.size = size_of::<GstHipRsStreamDesc>() as u32;
             assert_eq!(
                 gst_hip_rs_stream_describe(stream, description, &mut error),
                 1

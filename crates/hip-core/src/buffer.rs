@@ -92,10 +92,18 @@ impl DeviceBuffer {
 
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
+        self.free();
+        // Last: who sees the counters fall sees the memory given back.
         let counters = &self.device.0.counters;
-        sub(&counters.device_live, 1);
         sub(&counters.device_bytes, self.size as u64);
-        let Ok(_bound) = self.device.bind() else {
+        sub(&counters.device_live, 1);
+    }
+}
+
+impl DeviceBuffer {
+    /// For drop: gives the memory back once.
+    fn free(&mut self) {
+        let Some(_bound) = self.device.bind_to_release() else {
             return;
         };
         let backend = &self.device.0.backend;
@@ -202,10 +210,18 @@ impl PinnedBuffer {
 
 impl Drop for PinnedBuffer {
     fn drop(&mut self) {
+        self.free();
+        // Last: who sees the counters fall sees the memory given back.
         let counters = &self.device.0.counters;
-        sub(&counters.pinned_live, 1);
         sub(&counters.pinned_bytes, self.size as u64);
-        let Ok(_bound) = self.device.bind() else {
+        sub(&counters.pinned_live, 1);
+    }
+}
+
+impl PinnedBuffer {
+    /// For drop: gives the memory back once.
+    fn free(&mut self) {
+        let Some(_bound) = self.device.bind_to_release() else {
             return;
         };
         let backend = &self.device.0.backend;

@@ -143,6 +143,18 @@ impl Device {
         })
     }
 
+    /// As [`Device::bind`], for giving something back: asked a second time where the first fails,
+    /// since what is not given back now never is. `None`, and a line in the log, if both fail.
+    #[doc(hidden)]
+    pub fn bind_to_release(&self) -> Option<ContextGuard<'_>> {
+        if !self.is_usable() {
+            return None;
+        }
+        let bound = self.bind().or_else(|_| self.bind());
+        let report = |error: &Error| tracing::warn!(%error, "something is not given back");
+        bound.inspect_err(report).ok()
+    }
+
     /// Fails, for `call`, in the child of the process that opened the device. What takes a lock asks
     /// first: a thread that is gone may hold it there.
     ///

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use hip_dispatch::{Backend, ContextHandle, EventFlags, EventHandle};
@@ -19,6 +20,8 @@ struct EventInner {
     stream: StreamId,
     /// Counts the stream's events, in the order of their records.
     number: u64,
+    /// The vendor has said that the work is done, which stays true: it is not asked again.
+    done: AtomicBool,
 }
 
 /// Vendor events without time stamps that nobody refers to.
@@ -35,8 +38,11 @@ impl EventPool {
             return;
         }
         // SAFETY: called by the device, which still holds its context.
-        let Ok(token) = (unsafe { backend.context_push(context) }) else {
-            return;
+        let push = || unsafe { backend.context_push(context) };
+        // As in `Device::bind_to_release`.
+        let token = match push().or_else(|_| push()) {
+            Ok(token) => token,
+            Err(error) => return tracing::warn!(%error, "events are not given back"),
         };
         for event in events {
             // SAFETY: pooled events are alive, of this context, and referred to by nobody.
@@ -75,6 +81,7 @@ impl Event {
             timing,
             stream: stream.id(),
             number,
+            done: AtomicBool::new(false),
         };
         let event = Event(Arc::new(inner));
         // SAFETY: both handles are alive and belong to the bound context.
@@ -104,30 +111,48 @@ impl Event {
         self.0.handle
     }
 
-    /// Whether the work before it is done.
+    /// Whether the work before it is done. Once it was seen to be, no vendor call is made.
     ///
     /// # Errors
     /// The work failed, or the device is lost.
     pub fn is_done(&self) -> Result<bool> {
+        if self.is_known_done() {
+            return Ok(true);
+        }
         let _bound = self.0.device.bind()?;
         // SAFETY: the handle is alive and belongs to the bound context.
-        Ok(unsafe { self.0.device.0.backend.event_query(self.0.handle) }?)
+        let done = unsafe { self.0.device.0.backend.event_query(self.0.handle) }?;
+        self.0.done.fetch_or(done, Ordering::Release);
+        Ok(done)
     }
 
-    /// Blocks the calling thread until the work before it is done.
+    fn is_known_done(&self) -> bool {
+        self.0.done.load(Ordering::Acquire)
+    }
+
+    /// Blocks the calling thread until the work before it is done; returns at once, without a
+    /// vendor call, where it was seen to be.
     ///
     /// # Errors
     /// The work failed, or the device is lost.
     pub fn synchronize(&self) -> Result<()> {
+        if self.is_known_done() {
+            return Ok(());
+        }
         add(&self.0.device.0.counters.event_waits, 1);
         self.wait_uncounted()
     }
 
     /// As [`Event::synchronize`], for the completion worker: its waits hold nobody up.
     pub(crate) fn wait_uncounted(&self) -> Result<()> {
+        if self.is_known_done() {
+            return Ok(());
+        }
         let _bound = self.0.device.bind()?;
         // SAFETY: the handle is alive and belongs to the bound context.
-        Ok(unsafe { self.0.device.0.backend.event_synchronize(self.0.handle) }?)
+        unsafe { self.0.device.0.backend.event_synchronize(self.0.handle) }?;
+        self.0.done.store(true, Ordering::Release);
+        Ok(())
     }
 
     /// Device milliseconds from `earlier` to this; both come from
@@ -158,7 +183,7 @@ impl Drop for EventInner {
                 return;
             }
         }
-        let Ok(_bound) = self.device.bind() else {
+        let Some(_bound) = self.device.bind_to_release() else {
             return;
         };
         // SAFETY: this was the last reference; destroying a pending event is harmless.

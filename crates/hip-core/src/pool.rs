@@ -128,8 +128,14 @@ impl<T: PoolBuffer> BufferPool<T> {
             Some(entry) => (entry.buffer, entry.busy),
             None => (T::allocate(&pool.device, pool.size)?, SmallVec::new()),
         };
-        // Work that failed is over too.
-        before.retain(|event| matches!(event.is_done(), Ok(false)));
+        before.retain(|event| match event.is_done() {
+            Ok(done) => !done,
+            // Work that failed is over, but the question may have failed and not the work.
+            Err(_) => {
+                let _ = event.wait_uncounted();
+                false
+            }
+        });
         Ok(PooledBuffer {
             buffer: Some(buffer),
             busy: SmallVec::new(),

@@ -227,14 +227,13 @@ impl Drop for StreamInner {
         if self.foreign.is_some() {
             return;
         }
-        sub(&self.device.0.counters.streams_live, 1);
-        let Ok(_bound) = self.device.bind() else {
-            return;
-        };
-        // SAFETY: the last reference; both vendors let work that is already on the stream finish.
-        if let Err(error) = unsafe { self.device.0.backend.stream_destroy(self.handle) } {
-            tracing::warn!(%error, "stream not destroyed");
+        if let Some(_bound) = self.device.bind_to_release() {
+            // SAFETY: the last reference; both vendors let work that is already on the stream finish.
+            if let Err(error) = unsafe { self.device.0.backend.stream_destroy(self.handle) } {
+                tracing::warn!(%error, "stream not destroyed");
+            }
         }
+        sub(&self.device.0.counters.streams_live, 1);
     }
 }
 

@@ -153,15 +153,20 @@ impl Shared {
 fn run(shared: &Shared) {
     let mut pending = VecDeque::new();
     while shared.collect(&mut pending) {
-        if let Some(oldest) = pending.pop_front() {
-            oldest.finish();
-        }
+        // What is done goes first: a stream that stands still must not keep others' resources.
         let mut index = 0;
+        let mut released = false;
         while index < pending.len().min(SWEEP) {
             match pending[index].is_done() {
-                true => pending.remove(index).into_iter().for_each(Entry::finish),
+                true => {
+                    pending.remove(index).into_iter().for_each(Entry::finish);
+                    released = true;
+                }
                 false => index += 1,
             }
+        }
+        if !released && let Some(oldest) = pending.pop_front() {
+            oldest.finish();
         }
     }
 }

@@ -26,7 +26,8 @@ impl Attempt {
                 // ERROR_MOD_NOT_FOUND: the system does not say which of the two it means.
                 return error.contains("os error 126");
             }
-            error.contains(&*self.file.to_string_lossy())
+            // With what follows it: that `libx.so` needs `libx.so.1` is another matter.
+            error.contains(&format!("{}:", self.file.display()))
                 && error.contains("No such file")
                 && !error.contains("needed by")
         })
@@ -305,6 +306,11 @@ mod tests {
             lacking.to_string().contains("libamd_comgr.so.2"),
             "{lacking}"
         );
+        let link = Attempt {
+            file: "libamdhip64.so".into(),
+            error: Some(format!("libamdhip64.so.7{end}")),
+        };
+        assert!(!link.is_absent(), "{link}");
         let mut error = LoadError {
             vendor: Vendor::Amd,
             attempts: vec![absent, lacking],

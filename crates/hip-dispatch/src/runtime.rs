@@ -175,25 +175,27 @@ impl Runtime {
                 let best = best_of(devices).ok_or_else(|| self.no_device(*vendor))?;
                 self.selected(best)
             }
-            DeviceSelector::Ordinal(vendor, ordinal) => {
-                let devices = self.devices(*vendor)?;
-                let count = devices.len();
-                if count == 0 {
-                    return Err(self.no_device(*vendor));
-                }
-                let device = devices
-                    .into_iter()
-                    .find(|info| info.ordinal == *ordinal)
-                    .ok_or_else(|| {
-                        let have = format!("{vendor} has {count} device(s), numbered from 0");
-                        SelectError::NotFound {
-                            selector: selector.clone(),
-                            have,
-                        }
-                    })?;
-                self.selected(device)
-            }
+            DeviceSelector::Ordinal(vendor, ordinal) => self.select_ordinal(*vendor, *ordinal),
             _ => self.select_among_all(selector),
+        }
+    }
+
+    fn select_ordinal(&self, vendor: Vendor, ordinal: u32) -> Result<Selected, SelectError> {
+        let backend = self.backend(vendor)?;
+        match backend.device_count() {
+            // The one asked for, whatever ails the others.
+            Ok(count) if ordinal < count => self.selected(backend.device_info(ordinal)?),
+            Ok(1..) => {
+                let devices = self.devices(vendor)?;
+                let names: Vec<_> = devices.iter().map(DeviceInfo::to_string).collect();
+                let selector = DeviceSelector::Ordinal(vendor, ordinal);
+                Err(SelectError::NotFound {
+                    selector,
+                    have: names.join("; "),
+                })
+            }
+            Err(error) if !error.is_no_device() => Err(error.into()),
+            _ => Err(self.no_device(vendor)),
         }
     }
 

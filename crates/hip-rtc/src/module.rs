@@ -250,7 +250,7 @@ impl Function {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let Ok(_bound) = self.device.bind() else {
+        let Some(_bound) = self.device.bind_to_release() else {
             return;
         };
         // SAFETY: loaded in this context, unloaded once.

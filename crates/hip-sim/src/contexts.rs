@@ -121,6 +121,7 @@ impl Sim {
     /// `cuDevicePrimaryCtxRetain`: the handle.
     pub fn primary_retain(&self, ordinal: i32) -> Result<usize> {
         let context = self.device(ordinal)? as usize;
+        let _alone = crate::lock(&self.lifecycle);
         let mut state = self.state();
         let primary = &mut state.contexts[context];
         primary.retained += 1;
@@ -172,6 +173,7 @@ impl Sim {
     }
 
     fn release(&self, context: usize) -> Result<()> {
+        let _alone = crate::lock(&self.lifecycle);
         let mut state = self.state();
         let retained = &mut state.contexts[context].retained;
         *retained = retained.checked_sub(1).ok_or(code::INVALID_CONTEXT)?;

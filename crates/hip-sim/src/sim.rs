@@ -46,6 +46,9 @@ pub struct Sim {
     /// Host's contexts: one for each of ours.
     host_contexts: Vec<ContextHandle>,
     state: Mutex<State>,
+    /// Held while a context comes or goes: one that is retained again is a new one, and nothing of
+    /// the old one's end touches it.
+    pub(crate) lifecycle: Mutex<()>,
     faults: Mutex<Vec<Fault>>,
     initialised: AtomicBool,
     /// The process that loaded the library.
@@ -118,6 +121,7 @@ impl Sim {
             host_contexts: host_contexts.collect(),
             host: host.clone(),
             state: Mutex::new(state),
+            lifecycle: Mutex::new(()),
             faults: Mutex::new(settings.faults.clone()),
             initialised: AtomicBool::new(false),
             process: std::process::id(),

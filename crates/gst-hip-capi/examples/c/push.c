@@ -162,7 +162,7 @@ take_frames (const GstHipRsDevice * device, const GstHipRsStream * stream)
     gst_hip_rs_device_unref (of);
 
     /* What a program with kernels of its own does: an address, for work on its stream. */
-    GstHipRsAccess access;
+    GstHipRsAccess access = { .size = sizeof access };
     check (gst_hip_rs_memory_begin_access (memory, GST_HIP_RS_ACCESS_READ,
             stream, &access, &error), "gst_hip_rs_memory_begin_access");
     check (access.device_ptr != 0 && access.len >= WIDTH * HEIGHT, "an address");

@@ -79,6 +79,8 @@ fn install_library(folder: &Path) -> Result<(), Box<dyn Error>> {
     let built = built(folder_here);
     fs::create_dir_all(folder)?;
     let target = folder.join(format!("{SONAME}.{}", env!("CARGO_PKG_VERSION")));
+    // Not written over: running programs may have it mapped.
+    let _ = fs::remove_file(&target);
     fs::copy(&built, &target).map_err(|error| {
         let hint = "cargo build -p gst-hip-capi builds it";
         format!("{}: {error} ({hint})", built.display())

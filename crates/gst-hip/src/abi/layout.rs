@@ -222,7 +222,8 @@ pub struct GstHipRsMemoryVTable {
         unsafe extern "C" fn(*const GstMemory, *mut GstHipRsStreamDesc, *mut GstHipRsError) -> i32,
 }
 
-/// A pool of type `GstHipRsBufferPool`.
+/// A pool of type `GstHipRsBufferPool`. Never grows within a version: the copy that registered the
+/// type fixed the size of every pool in the process.
 #[repr(C)]
 pub struct GstHipRsPool {
     /// GStreamer's part.

@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use gst::glib::ffi::{GFALSE, gboolean, gpointer};
+use gst::glib::ffi::{GFALSE, GTRUE, gboolean, gpointer};
 use gst::glib::translate::{FromGlib, IntoGlib};
 use gst::glib::{self, gobject_ffi};
 use gst::{ffi, prelude::*};
@@ -196,6 +196,7 @@ unsafe extern "C" fn pool_class_init(class: gpointer, _: gpointer) {
         let class = &mut (*class.cast::<GstHipRsPoolClass>()).parent_class;
         class.get_options = Some(pool_options);
         class.set_config = Some(pool_set_config);
+        class.start = Some(pool_start);
         class.alloc_buffer = Some(pool_alloc_buffer);
     }
 }
@@ -246,6 +247,26 @@ unsafe extern "C" fn pool_set_config(
             Some(set_config) => set_config(pool, config),
             None => GFALSE,
         }
+    }
+}
+
+/// As the parent's; but the buffers that were made before one could not be are freed. GStreamer
+/// forgets them, and the device with them, since a pool that did not start is never stopped.
+unsafe extern "C" fn pool_start(pool: *mut ffi::GstBufferPool) -> gboolean {
+    let parent = POOL_PARENT.load(Ordering::Acquire);
+    // SAFETY: GStreamer starts a live pool of this class, under its lock, as it stops one; the
+    // parent's functions take any pool.
+    unsafe {
+        let Some(parent) = parent.as_ref() else {
+            return GFALSE;
+        };
+        let started = parent.start.map_or(GTRUE, |start| start(pool));
+        if started == GFALSE
+            && let Some(stop) = parent.stop
+        {
+            stop(pool);
+        }
+        started
     }
 }
 

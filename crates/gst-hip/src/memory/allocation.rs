@@ -151,6 +151,7 @@ impl Allocation {
         offset: usize,
         len: usize,
     ) -> Result<DeviceAccess> {
+        self.owner().check_process("begin")?;
         if stream.device() != self.owner() {
             return Err(Error::WrongDevice {
                 found: self.owner().info().to_string(),
@@ -158,8 +159,10 @@ impl Allocation {
             });
         }
         let mut order = self.lock();
-        order.open_access(stream.id(), mode.writes())?;
-        if let Err(error) = self.enter(&mut order, stream, mode, len) {
+        let discards = mode == Mode::Overwrite && len == self.size;
+        let upload = order.newer == Newer::Cpu && !discards;
+        order.open_access(stream.id(), mode.writes(), upload)?;
+        if let Err(error) = self.enter(&mut order, stream, mode, upload) {
             order.close_access(stream.id(), mode.writes());
             return Err(error);
         }
@@ -173,9 +176,7 @@ impl Allocation {
         ))
     }
 
-    fn enter(&self, order: &mut Order, stream: &Stream, mode: Mode, len: usize) -> Result<()> {
-        let discards = mode == Mode::Overwrite && len == self.size;
-        let upload = order.newer == Newer::Cpu && !discards;
+    fn enter(&self, order: &mut Order, stream: &Stream, mode: Mode, upload: bool) -> Result<()> {
         for event in order.waits(mode.writes() || upload) {
             stream.wait(&event)?;
         }
@@ -226,7 +227,13 @@ impl Allocation {
         };
         drop(order);
         let mapped = prepared.and_then(|(ptr, events)| {
-            events.iter().try_for_each(Event::synchronize)?;
+            // Who writes a frame that comes out of a pool mostly finds the device done with it,
+            // which a query tells without a wait; who reads mostly is early.
+            let wait = |event: &Event| match write && event.is_done()? {
+                true => Ok(()),
+                false => event.synchronize(),
+            };
+            events.iter().try_for_each(wait)?;
             Ok(ptr)
         });
         if mapped.is_err() {
@@ -371,6 +378,8 @@ impl Drop for Allocation {
 /// Allocates; where there is no room, waits for what was dropped and is not freed yet, and tries
 /// once more.
 fn with_retry<T>(device: &Device, allocate: impl Fn() -> hip_core::Result<T>) -> Result<T> {
+    // In a child of a fork the locks below may be held by a thread that is gone.
+    device.check_process("allocate")?;
     DeviceStreams::of(device).wait_for_room();
     match allocate() {
         Err(error) if error.kind() == hip_core::ErrorKind::OutOfMemory => {

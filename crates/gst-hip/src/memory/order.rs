@@ -82,19 +82,25 @@ impl Order {
         }
     }
 
-    /// Opens a device access on `stream`.
+    /// Opens a device access on `stream`, which begins with an `upload` or not.
     ///
     /// # Errors
     /// It would race with a CPU map, or with an access of another stream whose event does not
-    /// exist yet. Accesses of one stream are in order anyway.
-    pub(crate) fn open_access(&mut self, stream: StreamId, write: bool) -> Result<()> {
+    /// exist yet. Accesses of one stream are in order anyway. (A reader's upload writes too: the map
+    /// that it follows may have been held, to read and write, while another reader's access began.)
+    pub(crate) fn open_access(
+        &mut self,
+        stream: StreamId,
+        write: bool,
+        upload: bool,
+    ) -> Result<()> {
         if self.maps.iter().any(|map| map.how == MapMode::Write) {
             return Err(Error::Busy("it is mapped for writing by the CPU"));
         }
         if write && !self.maps.is_empty() {
             return Err(Error::Busy("it is mapped by the CPU"));
         }
-        let races = |other: &OpenAccess| other.stream != stream && (other.write || write);
+        let races = |other: &OpenAccess| other.stream != stream && (other.write || write || upload);
         if self.accesses.iter().any(races) {
             return Err(Error::Busy("another stream's access is being enqueued"));
         }
@@ -187,8 +193,8 @@ impl Order {
             .iter()
             .chain(&self.readers)
             .chain(&self.staged);
-        // A failed event's work is over.
-        all.filter(|event| !event.is_done().unwrap_or(true))
+        // Who cannot be asked may be busy: the completion worker waits for it.
+        all.filter(|event| !event.is_done().unwrap_or(false))
             .cloned()
             .collect()
     }

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -34,6 +34,8 @@ pub(crate) struct DeviceStreams {
 #[derive(Default)]
 struct Parting {
     bytes: AtomicUsize,
+    /// Nothing was freed while somebody waited: nobody waits again until something is.
+    stalled: AtomicBool,
     waiting: Mutex<()>,
     less: Condvar,
 }
@@ -48,13 +50,21 @@ impl Parting {
     const PATIENCE: Duration = Duration::from_secs(2);
 
     fn wait(&self) {
-        let many = || self.bytes.load(Ordering::Acquire) > Parting::MOST;
-        if many() {
-            let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            drop(
-                self.less
-                    .wait_timeout_while(waiting, Parting::PATIENCE, |()| many()),
-            );
+        let many = || {
+            self.bytes.load(Ordering::Acquire) > Parting::MOST
+                && !self.stalled.load(Ordering::Acquire)
+        };
+        if !many() {
+            return;
+        }
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self
+            .less
+            .wait_timeout_while(waiting, Parting::PATIENCE, |()| many());
+        let (waiting, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(waiting);
+        if outcome.timed_out() {
+            self.stalled.store(true, Ordering::Release);
         }
     }
 }
@@ -62,6 +72,7 @@ impl Parting {
 impl Drop for PartingBytes {
     fn drop(&mut self) {
         let (parting, bytes) = (&self.0.parting, &self.1);
+        parting.stalled.store(false, Ordering::Release);
         if parting.bytes.fetch_sub(*bytes, Ordering::AcqRel) > Parting::MOST {
             // Whoever saw too many has begun to wait once the lock is free.
             drop(parting.waiting.lock());
@@ -168,7 +179,8 @@ impl DeviceStreams {
         Ok((stream, !same_library))
     }
 
-    /// Waits until the completion worker has released what was handed to it so far.
+    /// Waits until the completion worker has released what was handed to it so far; not for ever,
+    /// since the worker itself may be the one that allocates, and would wait for itself.
     pub(crate) fn drain(&self) -> Result<()> {
         let (done, is_done) = std::sync::mpsc::channel();
         let mut fence = FenceData::new();
@@ -178,7 +190,7 @@ impl DeviceStreams {
         });
         fence.release_after([self.transfer()?.record()?])?;
         // An error means that the fence was dropped: released as well.
-        let _ = is_done.recv();
+        let _ = is_done.recv_timeout(Parting::PATIENCE);
         Ok(())
     }
 

@@ -187,6 +187,22 @@ fn others_read_what_is_mapped_to_read_and_write() {
     }
 }
 
+/// The upload of what such a map wrote last would overtake a reader that is still enqueueing.
+#[test]
+fn an_upload_does_not_race_with_an_open_read() {
+    let Some(device) = test_device() else { return };
+    let (stream, other) = (Stream::new(&device).unwrap(), Stream::new(&device).unwrap());
+    let mut memory = alloc(&device, Way::Staged, SIZE);
+    let mut map = RawMap::new(&mut memory, gst::ffi::GST_MAP_READWRITE);
+    map.bytes().fill(3);
+    let open = ours(map.memory()).begin_read(&stream).unwrap();
+    drop(map);
+    let refused = ours(&memory).begin_read(&other);
+    assert!(matches!(refused, Err(Error::Busy(_))));
+    open.finish(&stream.record().unwrap()).unwrap();
+    drop(ours(&memory).begin_read(&other).unwrap());
+}
+
 #[test]
 fn maps_and_accesses_that_would_race_are_refused_at_once() {
     let Some(device) = test_device() else { return };

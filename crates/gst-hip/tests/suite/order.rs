@@ -220,3 +220,21 @@ fn a_steady_state_makes_no_events_and_allocates_nothing() {
         assert_eq!(after.event_waits - before.event_waits, 45, "{way:?}");
     }
 }
+
+/// A callback runs on the completion worker, which must not wait for itself.
+#[test]
+fn a_callback_that_finds_no_room_is_told_so() {
+    let Some(device) = test_device() else { return };
+    let stream = Stream::new(&device).unwrap();
+    let (told, answer) = std::sync::mpsc::channel();
+    let mut fence = gst_hip::FenceData::new();
+    let of = device.clone();
+    fence.on_complete(move || {
+        let refused = gst_hip::HipAllocator::alloc_device(&of, 1 << 60).is_err();
+        // A test that gave up does not listen any more.
+        let _ = told.send(refused);
+    });
+    stream.keep_alive(fence).unwrap();
+    let patience = std::time::Duration::from_secs(20);
+    assert_eq!(answer.recv_timeout(patience), Ok(true));
+}

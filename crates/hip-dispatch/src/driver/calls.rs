@@ -140,7 +140,8 @@ impl<D: Dialect> Backend for Driver<D> {
     }
 
     unsafe fn primary_context_release(&self, ordinal: u32) -> Result<()> {
-        let device = self.device(ordinal)?;
+        // Only the number is asked for again: a release that fails may have released.
+        let device = self.device(ordinal).or_else(|_| self.device(ordinal))?;
         self.dialect_result(self.dialect.primary_release(device))
     }
 

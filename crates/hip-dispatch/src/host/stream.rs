@@ -200,7 +200,7 @@ impl Stream {
     }
 
     /// Does a piece of work; `false` if it failed. On a failed stream only what others wait for
-    /// is still done: records, which pass the failure on, and calls.
+    /// is still done: waits, records, which pass the failure on, and calls.
     fn carry_out(&self, work: Work) -> bool {
         let failed = self.failed();
         let outcome = catch_unwind(AssertUnwindSafe(|| match work {
@@ -214,6 +214,12 @@ impl Stream {
                 function(data);
                 true
             },
+            // A record stands for all that its stream waited for: if it came early, memory could be
+            // freed, or written again, under another stream's work.
+            Work::Wait(event, generation) if failed => {
+                event.wait(generation);
+                true
+            }
             _ if failed => true,
             // SAFETY: `Backend`'s contract, accepted when the work was enqueued: places are
             // valid until the work is done, and ordered against other users of them.

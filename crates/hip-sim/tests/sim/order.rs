@@ -1,6 +1,5 @@
 //! The checker: silent where work is ordered, and not where it is not.
 
-use crate::lab::context_call;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -9,6 +8,7 @@ use hip_dispatch::{
     StreamHandle,
 };
 
+use crate::lab::context_call;
 use crate::lab::{ALL, Lab};
 
 /// Two streams, an event and memory.

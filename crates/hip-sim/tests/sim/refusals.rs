@@ -1,11 +1,11 @@
 //! What a driver refuses.
 
-use crate::lab::context_call;
 use std::ffi::c_void;
 use std::sync::mpsc;
 
 use hip_dispatch::{DevicePtr, EventFlags, HostAllocFlags, MemsetValue, StreamFlags, StreamHandle};
 
+use crate::lab::context_call;
 use crate::lab::{ALL, Lab, code};
 
 #[test]
@@ -111,7 +111,7 @@ fn things_of_another_device() {
             backend.mem_free(mine).unwrap();
             backend.stream_destroy(own).unwrap();
             backend.context_pop(token).unwrap();
-            context_call!(backend.primary_context_release(1)).unwrap();
+            backend.primary_context_release(1).unwrap();
             backend.event_destroy(event).unwrap();
             backend.mem_free(block).unwrap();
             backend.stream_destroy(stream).unwrap();

@@ -314,3 +314,22 @@ fn a_fault_sticks_and_passes_on_without_hanging_anyone() {
     api!(host.stream_destroy(dependent)).unwrap();
     api!(host.mem_free(memory)).unwrap();
 }
+
+#[test]
+fn a_failed_stream_still_waits_for_others_before_its_records() {
+    let host = Host::new(1);
+    let _current = enter(&host, 0);
+    let (slow, failing) = (new_stream(&host), new_stream(&host));
+    let (read, wrote) = (new_event(&host), new_event(&host));
+    let (gate, fail) = (hold(&host, slow), hold(&host, failing));
+    api!(host.event_record(read, slow)).unwrap();
+    enqueue_job(&host, failing, || panic!("work that fails"));
+    api!(host.stream_wait_event(failing, read)).unwrap();
+    api!(host.event_record(wrote, failing)).unwrap();
+    drop(fail);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // It stands for the slow stream's work too, which is not over.
+    assert!(!api!(host.event_query(wrote)).unwrap());
+    drop(gate);
+    assert!(api!(host.event_synchronize(wrote)).is_err());
+}

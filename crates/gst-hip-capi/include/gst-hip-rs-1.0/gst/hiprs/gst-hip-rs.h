@@ -439,7 +439,8 @@ typedef struct GstHipRsPoolVTable {
 } GstHipRsPoolVTable;
 
 /*
- A pool of type GstHipRsBufferPool.
+ A pool of type GstHipRsBufferPool. Never grows within a version: the copy that registered the
+ type fixed the size of every pool in the process.
  */
 typedef struct GstHipRsPool {
   /*
@@ -633,7 +634,8 @@ const struct GstHipRsDevice *gst_hip_rs_memory_get_device(const GstMemory *memor
 /*
  Begins work on a memory's bytes, on one stream, with the vendor's own calls, say: the stream
  waits for what the work must not overtake, the thread does not. access is filled in
- with the address; gst_hip_rs_access_end() follows once the work is enqueued.
+ with the address; gst_hip_rs_access_end() follows once the work is enqueued. The caller sets
+ access->size.
  */
 gboolean gst_hip_rs_memory_begin_access(const GstMemory *memory,
                                         uint32_t mode,
@@ -681,7 +683,7 @@ gboolean gst_hip_rs_stream_synchronize(const struct GstHipRsStream *stream, GErr
 
 /*
  Fills in what the stream is: its stream is the vendor's handle, for calls of the vendor's
- library. Good while the stream lives.
+ library. Good while the stream lives. The caller sets description->size.
  */
 gboolean gst_hip_rs_stream_describe(const struct GstHipRsStream *stream,
                                     struct GstHipRsStreamDesc *description,
@@ -854,7 +856,8 @@ const struct GstHipRsDevice *gst_hip_rs_memory_get_device(const GstMemory *memor
 /*
  Begins work on a memory's bytes, on one stream, with the vendor's own calls, say: the stream
  waits for what the work must not overtake, the thread does not. access is filled in
- with the address; gst_hip_rs_access_end() follows once the work is enqueued.
+ with the address; gst_hip_rs_access_end() follows once the work is enqueued. The caller sets
+ access->size.
  */
 gboolean gst_hip_rs_memory_begin_access(const GstMemory *memory,
                                         uint32_t mode,
@@ -902,7 +905,7 @@ gboolean gst_hip_rs_stream_synchronize(const struct GstHipRsStream *stream, GErr
 
 /*
  Fills in what the stream is: its stream is the vendor's handle, for calls of the vendor's
- library. Good while the stream lives.
+ library. Good while the stream lives. The caller sets description->size.
  */
 gboolean gst_hip_rs_stream_describe(const struct GstHipRsStream *stream,
                                     struct GstHipRsStreamDesc *description,
