@@ -86,11 +86,13 @@ impl Device {
     }
 
     /// What the device is.
+    #[inline]
     pub fn info(&self) -> &DeviceInfo {
         &self.0.info
     }
 
     /// Whose it is.
+    #[inline]
     pub fn vendor(&self) -> Vendor {
         self.0.info.vendor
     }
@@ -108,6 +110,7 @@ impl Device {
     }
 
     /// The vendor's calls. Using them directly is the documented way around this crate.
+    #[inline]
     pub fn backend(&self) -> &Arc<dyn Backend> {
         &self.0.backend
     }
@@ -132,6 +135,7 @@ impl Device {
     ///
     /// # Errors
     /// The context is gone, or this is the child of the process that opened the device.
+    #[inline]
     pub fn bind(&self) -> Result<ContextGuard<'_>> {
         self.check_process("bind")?;
         // SAFETY: the context is retained, or kept alive by `foreign`, as long as `self`.
@@ -195,6 +199,7 @@ impl Device {
 
     /// Counts a kernel launch, which happens above this crate.
     #[doc(hidden)]
+    #[inline]
     pub fn count_launch(&self) {
         crate::statistics::add(&self.0.counters.launches, 1);
     }
@@ -255,6 +260,7 @@ impl Drop for DeviceInner {
 }
 
 impl PartialEq for Device {
+    #[inline]
     fn eq(&self, other: &Device) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
             || (self.vendor() == other.vendor()
@@ -286,6 +292,7 @@ pub struct ContextGuard<'a> {
 }
 
 impl Drop for ContextGuard<'_> {
+    #[inline]
     fn drop(&mut self) {
         if let Err(error) = self.device.0.backend.context_pop(self.token) {
             tracing::warn!(%error, "previous context not restored");

@@ -93,16 +93,19 @@ impl Stream {
     }
 
     /// The device it belongs to.
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.0.device
     }
 
     /// Its identity.
+    #[inline]
     pub fn id(&self) -> StreamId {
         self.0.id
     }
 
     /// The vendor's stream, alive as long as `self`.
+    #[inline]
     pub fn as_raw(&self) -> StreamHandle {
         self.0.handle
     }

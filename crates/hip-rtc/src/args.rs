@@ -1,4 +1,5 @@
 use std::ffi::c_void;
+use std::mem::MaybeUninit;
 
 use hip_core::DevicePtr;
 use smallvec::SmallVec;
@@ -32,8 +33,8 @@ const INLINE_ARGS: usize = 16;
 /// No heap is used for up to 16 arguments of 512 bytes in all.
 #[derive(Debug, Clone, Default)]
 pub struct KernelArgs {
-    /// The values, each at a multiple of 16 bytes.
-    values: SmallVec<[Unit; INLINE_UNITS]>,
+    /// The values, each at a multiple of 16 bytes; what lies between them was never written.
+    values: SmallVec<[MaybeUninit<Unit>; INLINE_UNITS]>,
     /// Where each argument starts, in units.
     starts: SmallVec<[u32; INLINE_ARGS]>,
 }
@@ -45,11 +46,13 @@ struct Unit([u8; 16]);
 
 impl KernelArgs {
     /// No arguments.
+    #[inline]
     pub fn new() -> KernelArgs {
         KernelArgs::default()
     }
 
     /// Adds a value.
+    #[inline]
     pub fn add<T: KernelArg>(&mut self, value: T) {
         const {
             assert!(
@@ -57,11 +60,14 @@ impl KernelArgs {
                 "kernel parameters align to 16 bytes at most"
             )
         };
-        let start = self.values.len();
-        self.values
-            .resize(start + size_of::<T>().div_ceil(16).max(1), Unit([0; 16]));
-        // SAFETY: the units just added have room for a `T` and are aligned for it.
-        unsafe { self.values.as_mut_ptr().add(start).cast::<T>().write(value) };
+        let (start, units) = (self.values.len(), size_of::<T>().div_ceil(16).max(1));
+        self.values.reserve(units);
+        // SAFETY: there is room for the units, which need not be initialised; they have room for a
+        // `T` and are aligned for it.
+        unsafe {
+            self.values.set_len(start + units);
+            self.values.as_mut_ptr().add(start).cast::<T>().write(value);
+        }
         self.starts.push(start as u32);
     }
 
