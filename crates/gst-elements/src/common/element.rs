@@ -8,6 +8,64 @@ use super::device::DeviceSlot;
 use super::import::ImportSlot;
 use super::pool::{self, PoolLayout};
 
+/// What `BaseTransformImpl` of every element of ours has alike: bodies of methods that the bindings want
+/// from each type. The type has the fields `device` ([`super::device::DeviceSlot`]) and `import`
+/// ([`super::import::ImportSlot`]).
+macro_rules! transform_glue {
+    () => {
+        const MODE: gst_base::subclass::BaseTransformMode =
+            gst_base::subclass::BaseTransformMode::NeverInPlace;
+        const PASSTHROUGH_ON_SAME_CAPS: bool = true;
+        const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
+
+        fn start(&self) -> Result<(), gst::ErrorMessage> {
+            self.device.open(self.obj().upcast_ref())
+        }
+
+        fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
+            self.device.query(query) || BaseTransformImplExt::parent_query(self, direction, query)
+        }
+
+        fn sink_event(&self, event: gst::Event) -> bool {
+            $crate::common::element::check_caps_event(self.obj().upcast_ref(), &event)
+                && self.parent_sink_event(event)
+        }
+
+        fn unit_size(&self, caps: &gst::Caps) -> Option<usize> {
+            gst_video::VideoInfo::from_caps(caps)
+                .ok()
+                .map(|info| info.size())
+        }
+
+        fn submit_input_buffer(
+            &self,
+            is_discont: bool,
+            buffer: gst::Buffer,
+        ) -> Result<gst::FlowSuccess, gst::FlowError> {
+            let element = self.obj();
+            let buffer = $crate::common::element::localise(
+                element.upcast_ref(),
+                &self.import,
+                &self.device,
+                buffer,
+            )?;
+            self.parent_submit_input_buffer(is_discont, buffer)
+        }
+    };
+}
+
+/// What `ElementImpl` of every element of ours has alike.
+macro_rules! context_glue {
+    () => {
+        fn set_context(&self, context: &gst::Context) {
+            self.device.set_context(self.obj().upcast_ref(), context);
+            self.parent_set_context(context);
+        }
+    };
+}
+
+pub(crate) use {context_glue, transform_glue};
+
 /// The two always-there pads.
 pub(crate) fn pad_templates(sink: &gst::Caps, src: &gst::Caps) -> Vec<gst::PadTemplate> {
     let template = |name, direction, caps| {

@@ -6,7 +6,6 @@ use gst::subclass::prelude::*;
 use gst_base::prelude::*;
 use gst_base::subclass::prelude::*;
 use gst_hip::MemoryKind;
-use gst_video::VideoInfo;
 use hip_video::Converter;
 
 use super::conversion::{Frames, Options};
@@ -159,21 +158,11 @@ impl ElementImpl for HipConvertScale {
         &TEMPLATES
     }
 
-    fn set_context(&self, context: &gst::Context) {
-        self.device.set_context(self.obj().upcast_ref(), context);
-        self.parent_set_context(context);
-    }
+    element::context_glue!();
 }
 
 impl BaseTransformImpl for HipConvertScale {
-    const MODE: gst_base::subclass::BaseTransformMode =
-        gst_base::subclass::BaseTransformMode::NeverInPlace;
-    const PASSTHROUGH_ON_SAME_CAPS: bool = true;
-    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
-
-    fn start(&self) -> Result<(), gst::ErrorMessage> {
-        self.device.open(self.obj().upcast_ref())
-    }
+    element::transform_glue!();
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         let state = std::mem::take(&mut *lock(&self.state));
@@ -181,14 +170,6 @@ impl BaseTransformImpl for HipConvertScale {
         self.import.clear();
         self.device.close();
         Ok(())
-    }
-
-    fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
-        self.device.query(query) || BaseTransformImplExt::parent_query(self, direction, query)
-    }
-
-    fn sink_event(&self, event: gst::Event) -> bool {
-        element::check_caps_event(self.obj().upcast_ref(), &event) && self.parent_sink_event(event)
     }
 
     fn transform_caps(
@@ -211,25 +192,11 @@ impl BaseTransformImpl for HipConvertScale {
         fixed
     }
 
-    fn unit_size(&self, caps: &gst::Caps) -> Option<usize> {
-        VideoInfo::from_caps(caps).ok().map(|info| info.size())
-    }
-
     fn set_caps(&self, incaps: &gst::Caps, outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         self.set_frames(incaps, outcaps).map_err(|error| {
             let _ = error.post(&*self.obj());
             gst::loggable_error!(CAT, "{} to {}: {}", incaps, outcaps, error)
         })
-    }
-
-    fn submit_input_buffer(
-        &self,
-        is_discont: bool,
-        buffer: gst::Buffer,
-    ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let buffer =
-            element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
-        self.parent_submit_input_buffer(is_discont, buffer)
     }
 
     fn propose_allocation(

@@ -98,35 +98,17 @@ impl ElementImpl for HipDownload {
         &TEMPLATES
     }
 
-    fn set_context(&self, context: &gst::Context) {
-        self.device.set_context(self.obj().upcast_ref(), context);
-        self.parent_set_context(context);
-    }
+    element::context_glue!();
 }
 
 impl BaseTransformImpl for HipDownload {
-    const MODE: gst_base::subclass::BaseTransformMode =
-        gst_base::subclass::BaseTransformMode::NeverInPlace;
-    const PASSTHROUGH_ON_SAME_CAPS: bool = true;
-    const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
-
-    fn start(&self) -> Result<(), gst::ErrorMessage> {
-        self.device.open(self.obj().upcast_ref())
-    }
+    element::transform_glue!();
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         *lock(&self.info) = None;
         self.import.clear();
         self.device.close();
         Ok(())
-    }
-
-    fn query(&self, direction: gst::PadDirection, query: &mut gst::QueryRef) -> bool {
-        self.device.query(query) || BaseTransformImplExt::parent_query(self, direction, query)
-    }
-
-    fn sink_event(&self, event: gst::Event) -> bool {
-        element::check_caps_event(self.obj().upcast_ref(), &event) && self.parent_sink_event(event)
     }
 
     fn transform_caps(
@@ -142,25 +124,11 @@ impl BaseTransformImpl for HipDownload {
         Some(caps::filtered(others, filter))
     }
 
-    fn unit_size(&self, caps: &gst::Caps) -> Option<usize> {
-        VideoInfo::from_caps(caps).ok().map(|info| info.size())
-    }
-
     fn set_caps(&self, incaps: &gst::Caps, _outcaps: &gst::Caps) -> Result<(), gst::LoggableError> {
         self.set_frames(incaps).map_err(|error| {
             let _ = error.post(&*self.obj());
             gst::loggable_error!(CAT, "{}: {}", incaps, error)
         })
-    }
-
-    fn submit_input_buffer(
-        &self,
-        is_discont: bool,
-        buffer: gst::Buffer,
-    ) -> Result<gst::FlowSuccess, gst::FlowError> {
-        let buffer =
-            element::localise(self.obj().upcast_ref(), &self.import, &self.device, buffer)?;
-        self.parent_submit_input_buffer(is_discont, buffer)
     }
 
     fn propose_allocation(
