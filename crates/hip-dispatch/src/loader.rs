@@ -104,11 +104,18 @@ impl fmt::Display for LoadError {
         if self.not_loaded() {
             write!(f, "{what} could not be loaded; looked for ")?;
         } else {
+            // A library that is no driver at all lacks dozens.
+            let named = self.missing_symbols.len().min(3);
             write!(
                 f,
-                "{what} lacks {}; loaded from ",
-                self.missing_symbols.join(", ")
+                "{what} lacks {}",
+                self.missing_symbols[..named].join(", ")
             )?;
+            match self.missing_symbols.len() - named {
+                0 => {}
+                more => write!(f, " and {more} more functions")?,
+            }
+            f.write_str("; loaded from ")?;
         }
         // Where a library lacks functions, those that were not even there are no matter.
         let shown = |attempt: &&Attempt| self.not_loaded() || attempt.error.is_none();
