@@ -8,7 +8,7 @@ use std::str::FromStr;
 use crate::workspace::{Profile, Workspace, run_silently};
 
 /// Packages whose tests depend on the device; on anything but Host only these run again.
-const ON_DEVICES: [&str; 8] = [
+const ON_DEVICES: [&str; 9] = [
     "hip-dispatch",
     "hip-core",
     "hip-interop",
@@ -16,6 +16,7 @@ const ON_DEVICES: [&str; 8] = [
     "hip-video",
     "gst-hip",
     "gst-elements",
+    "hip-demo",
     "gst-hip-capi",
 ];
 
