@@ -50,9 +50,10 @@ pub struct Environment {
     pub device: DeviceSelector,
     /// How the vendors' libraries are looked for.
     pub loader: LoaderConfig,
-    /// AMD's run-time compiler, where one is named.
+    /// AMD's run-time compiler, where one is named. Read for hip-rtc's compilers; nothing opens one
+    /// yet, since all kernels are prebuilt.
     pub hiprtc: Option<PathBuf>,
-    /// NVIDIA's run-time compiler, where one is named.
+    /// NVIDIA's run-time compiler, where one is named; as [`Environment::hiprtc`].
     pub nvrtc: Option<PathBuf>,
 }
 

@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hip_dispatch::{Backend, DeviceSelector, ProcessStamp, Runtime};
+use hip_dispatch::{DeviceSelector, ProcessStamp, Runtime};
 
 use crate::device::DeviceInner;
 use crate::{Device, Result};
@@ -55,7 +55,7 @@ pub fn open_device(runtime: &Runtime, selector: &DeviceSelector) -> Result<Devic
         .map(Device)
         .find(|device| {
             device.info().ordinal == selected.info.ordinal
-                && same_backend(device.backend(), &selected.backend)
+                && Arc::ptr_eq(device.backend(), &selected.backend)
                 && !device.is_foreign()
         });
     let device = match found {
@@ -68,8 +68,4 @@ pub fn open_device(runtime: &Runtime, selector: &DeviceSelector) -> Result<Devic
     };
     device.note_fallback(selected.fallback);
     Ok(device)
-}
-
-fn same_backend(a: &Arc<dyn Backend>, b: &Arc<dyn Backend>) -> bool {
-    Arc::ptr_eq(a, b)
 }
