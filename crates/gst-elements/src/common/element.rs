@@ -54,6 +54,27 @@ macro_rules! transform_glue {
     };
 }
 
+/// `ObjectImpl` of an element that has the common properties and no others.
+macro_rules! property_glue {
+    () => {
+        fn properties() -> &'static [glib::ParamSpec] {
+            static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> =
+                LazyLock::new(DeviceSlot::properties);
+            &PROPERTIES
+        }
+
+        fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
+            self.device.set_property(value, pspec);
+        }
+
+        fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
+            self.device
+                .property(pspec)
+                .unwrap_or_else(|| pspec.default_value().clone())
+        }
+    };
+}
+
 /// What `ElementImpl` of every element of ours has alike.
 macro_rules! context_glue {
     () => {
@@ -64,7 +85,7 @@ macro_rules! context_glue {
     };
 }
 
-pub(crate) use {context_glue, transform_glue};
+pub(crate) use {context_glue, property_glue, transform_glue};
 
 /// The two always-there pads.
 pub(crate) fn pad_templates(sink: &gst::Caps, src: &gst::Caps) -> Vec<gst::PadTemplate> {

@@ -81,20 +81,7 @@ impl ObjectSubclass for HipUpload {
 }
 
 impl ObjectImpl for HipUpload {
-    fn properties() -> &'static [glib::ParamSpec] {
-        static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(DeviceSlot::properties);
-        &PROPERTIES
-    }
-
-    fn set_property(&self, _id: usize, value: &glib::Value, pspec: &glib::ParamSpec) {
-        self.device.set_property(value, pspec);
-    }
-
-    fn property(&self, _id: usize, pspec: &glib::ParamSpec) -> glib::Value {
-        self.device
-            .property(pspec)
-            .unwrap_or_else(|| pspec.default_value().clone())
-    }
+    element::property_glue!();
 }
 
 impl GstObjectImpl for HipUpload {}
