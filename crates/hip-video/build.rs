@@ -1,7 +1,7 @@
 //! Compiles the kernels as host code, once for each level of instruction sets that
-//! `src/host.rs` chooses from at run time; deflates the images of `prebuilt/`.
+//! `src/host.rs` chooses from at run time; deflates the images of `prebuilt/` and makes their tables.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Suffix of the symbols, and what the compiler is told.
@@ -17,20 +17,9 @@ fn main() {
     println!("cargo::rerun-if-changed=kernels");
     println!("cargo::rerun-if-changed=host");
     println!("cargo::rerun-if-changed=prebuilt");
-    deflate_images();
-    let texts = fs::read_dir("kernels").expect("the folder of kernels");
-    let mut texts: Vec<String> = texts
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .collect();
-    texts.sort();
-    // For a test that none is left out of `prebuilt::TEXTS`.
-    println!("cargo::rustc-env=KERNEL_TEXTS={}", texts.join(" "));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    deflate_images(&out);
+    fs::write(out.join("prebuilt.rs"), tables()).expect("OUT_DIR is writable");
     let x86_64 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch == "x86_64");
     let levels: &[(&str, &[&str])] = if x86_64 {
         &X86_64_LEVELS
@@ -55,20 +44,114 @@ fn main() {
         .compile("hip_video_device_branch");
 }
 
-/// 1.3 MiB of images become 0.3: every program that converts video holds them.
-fn deflate_images() {
-    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    for entry in fs::read_dir("prebuilt").expect("the folder of images") {
-        let path = entry.expect("an entry").path();
+/// 2.1 MiB of images become 0.7: every program that converts video holds them.
+fn deflate_images(out: &Path) {
+    for path in files_in("prebuilt") {
         let image = fs::read(&path).expect("an image");
-        let mut name = path.file_name().expect("a name").to_owned();
-        name.push(".deflate");
         fs::write(
-            out.join(name),
+            out.join(name_of(&path) + ".deflate"),
             miniz_oxide::deflate::compress_to_vec(&image, 9),
         )
         .expect("OUT_DIR is writable");
     }
+}
+
+/// The Rust tables of `src/prebuilt.rs`: the families' texts and entry points, and the headers.
+/// `cargo xtask kernels` reads the folder by the same rules: `NAME.cu` is a family, `NAME.entries`
+/// lists its entry points, and anything else is a header.
+fn tables() -> String {
+    let files = files_in("kernels");
+    let with = |extension: &'static str| {
+        let fits = move |path: &&PathBuf| path.extension().is_some_and(|found| found == extension);
+        files.iter().filter(fits)
+    };
+    let mut text = String::new();
+    let mut families = Vec::new();
+    for path in with("cu") {
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let list = fs::read_to_string(path.with_extension("entries")).expect("a list of entries");
+        let entries: Vec<&str> = list
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .collect();
+        let table = name.to_uppercase();
+        let modules: String = entries.iter().map(|entry| module(entry)).collect();
+        text += &format!(
+            "/// One module for each entry point of `{name}.cu`, and called like it: a driver that \
+             has to\n/// translate PTX then translates only what is used.\n\
+             pub static {table}: [Prebuilt; {}] = [{modules}];\n",
+            entries.len()
+        );
+        families.push(format!(
+            "Family {{ name: {name:?}, file: {:?}, text: {}, entries: &{table} }},",
+            name_of(path),
+            include(path)
+        ));
+    }
+    let headers: String = files
+        .iter()
+        .filter(|path| {
+            with("cu")
+                .chain(with("entries"))
+                .all(|other| other != *path)
+        })
+        .map(|path| format!("({:?}, {}),", name_of(path), include(path)))
+        .collect();
+    text += &format!("static HEADERS: &[(&str, &str)] = &[{headers}];\n");
+    text += &format!(
+        "/// Every family there is.\npub static FAMILIES: [Family; {}] = [{}];\n",
+        families.len(),
+        families.concat()
+    );
+    text
+}
+
+/// The images of one entry point: its PTX and every code object that lies in `prebuilt`, by
+/// architecture from the oldest to the newest.
+fn module(entry: &str) -> String {
+    let mut architectures: Vec<String> = files_in("prebuilt")
+        .iter()
+        .filter_map(|path| {
+            let rest = name_of(path);
+            let rest = rest.strip_prefix(entry)?.strip_prefix('.')?;
+            Some(rest.strip_suffix(".hsaco")?.to_owned())
+        })
+        .collect();
+    architectures.sort_by_key(|arch| (arch.len(), arch.clone()));
+    let blob = |file: String| format!("Blob(include_bytes!({:?}))", file + ".deflate");
+    let objects: String = architectures
+        .iter()
+        .map(|arch| {
+            let image = blob(format!("{entry}.{arch}.hsaco"));
+            format!("CodeObject {{ arch: {arch:?}, image: {image} }},")
+        })
+        .collect();
+    format!(
+        "Prebuilt {{ name: {entry:?}, ptx: {}, code_objects: &[{objects}], host: host_kernels }},",
+        blob(format!("{entry}.ptx"))
+    )
+}
+
+/// The expression for a kernel text.
+fn include(path: &Path) -> String {
+    let folder = env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    format!("include_str!({:?})", Path::new(&folder).join(path))
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().expect("a name");
+    name.to_str().expect("names are ASCII").to_owned()
+}
+
+/// The files of a folder, sorted.
+fn files_in(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folders of kernels and of images");
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    files
 }
 
 /// Always optimised: unoptimised kernels would make the Host backend useless in debug builds.

@@ -9,12 +9,12 @@ mod toolchain;
 
 use std::error::Error;
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag, value};
-use crate::ci::wait_at_most;
+use crate::bounded::run_within;
 use crate::workspace::{Workspace, describe};
 use toolchain::{Source, Toolchain};
 
@@ -120,15 +120,9 @@ fn check_target(workspace: &Workspace, target: Target, toolchain: &Toolchain) ->
     command
         .arg("--target-dir")
         .arg(build)
-        .env("RUSTFLAGS", "-D warnings")
-        .stdin(Stdio::null());
+        .env("RUSTFLAGS", "-D warnings");
     toolchain.apply(&mut command);
-    let what = describe(&command);
-    match wait_at_most(command.spawn()?, LIMIT)? {
-        Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("{what}: {status}").into()),
-        None => Err(format!("{what}: not done after {} s", LIMIT.as_secs()).into()),
-    }
+    run_within(&command, LIMIT)
 }
 
 /// The first line that a program prints.

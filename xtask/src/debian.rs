@@ -2,12 +2,12 @@
 //! the system's own package lists and state stay as they are.
 
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::ci::wait_at_most;
+use crate::bounded::{verdict, within};
 use crate::workspace::{describe, run_silently};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -150,29 +150,22 @@ impl Archive {
     fn apt_get(&self, arguments: &[&str]) -> Result<()> {
         let alone = self.folder.join("alone");
         fs::create_dir_all(&alone)?;
-        let said = self.folder.join("apt.log");
         let mut command = Command::new("apt-get");
         command
             .args(["-q", "-q"])
             .args(arguments)
             .env("APT_CONFIG", self.folder.join("apt.conf"))
             .env("LC_ALL", "C.UTF-8")
-            .current_dir(alone)
+            .current_dir(alone);
+        let output = within(&command, LIMIT)
             .stdin(Stdio::null())
-            .stdout(File::create(&said)?)
-            .stderr(File::options().append(true).open(&said)?);
-        let what = describe(&command);
-        let child = command
-            .spawn()
-            .map_err(|error| format!("{what}: {error}"))?;
-        match wait_at_most(child, LIMIT)? {
-            Some(status) if status.success() => Ok(()),
-            Some(status) => {
-                let said = fs::read_to_string(&said).unwrap_or_default();
-                Err(format!("{what}: {status}: {}", complaints(&said)).into())
-            }
-            None => Err(format!("{what}: not done after {} s", LIMIT.as_secs()).into()),
-        }
+            .output()
+            .map_err(|error| format!("timeout: {error}"))?;
+        verdict(output.status, LIMIT).map_err(|reason| {
+            let said = [output.stdout, output.stderr].concat();
+            let said = complaints(&String::from_utf8_lossy(&said));
+            format!("{}: {reason}: {said}", describe(&command)).into()
+        })
     }
 }
 

@@ -1,176 +1,206 @@
-//! `cargo xtask kernels [--check]`: builds the prebuilt device code of `hip-video`.
+//! `cargo xtask kernels`: builds the prebuilt device code of `hip-video`, and proves the kernels
+//! with every real compiler.
 //!
-//! PTX comes from NVRTC 11.8, so that every driver since 2022 loads it, and AMD code objects from
-//! HIPRTC 5.2.3. Neither needs a GPU or an installed toolkit: the first is a Python wheel, the second
-//! two Debian packages, both unpacked under `target/compilers`. A compiler runs in a child process,
-//! because an old HIPRTC aborts the process on input it does not like.
+//! No compilation needs a GPU or an installed toolkit: NVRTC is a Python wheel, HIPRTC comes of
+//! Debian's packages; both are unpacked below the target folder.
 //!
 //! `--check` changes nothing. It always compares `manifest.toml` with the kernel texts and the blobs
-//! on disk, and compiles again and compares byte for byte where a compiler can be had.
+//! on disk. It compiles again and compares byte for byte with each compiler of exactly the version
+//! that wrote the blobs: the NVRTC wheel is pinned, Debian's suites are not, and a mirror has only a
+//! suite's present version.
 
+mod child;
 mod compiler;
+mod families;
 mod fetch;
+mod manifest;
+mod matrix;
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
+use crate::apt::{self, Consent};
+use crate::args::{Args, flag};
+use crate::workspace::Workspace;
 
-use compiler::{Compiler, compile, compile_here};
-use fetch::{Installed, find_compiler};
+use compiler::{Api, Compiler, Installed, in_parallel};
+use families::{Blob, blobs, file_name, files_in, normalised};
+use fetch::{COMPILERS, Missing, fetch};
+use manifest::Identities;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const HELP: &str = "\
-Usage: cargo xtask kernels [--check]
+Usage: cargo xtask kernels [--check | --compilers] [--yes]
 
 Compiles the prebuilt device code of hip-video; fetches the compilers when they are not there.
 
-  --check  change nothing: compare manifest, texts and blobs, and compile again where possible
+  --check      change nothing: compare manifest, texts and blobs, and compile again where possible
+  --compilers  change nothing: compile every kernel with every NVRTC and HIPRTC there is for every
+               architecture each knows, and print a table
+  --yes        install missing packages without asking
 ";
 
-/// First argument of the hidden child command.
-const CHILD: &str = "--compile-in-this-process";
-const SOURCE: &str = "convert.cu";
-/// Entry points of `convert.cu` in the order of its `CONVERT_UNIT` numbers.
-const UNITS: [&str; 8] = [
-    "convert_yuv420_8_scaled",
-    "convert_yuv420_8_unscaled",
-    "convert_yuv420_16_scaled",
-    "convert_yuv420_16_unscaled",
-    "convert_packed_8_scaled",
-    "convert_packed_8_unscaled",
-    "convert_planar_8_scaled",
-    "convert_planar_8_unscaled",
-];
-/// Architectures that HIPRTC 5.2.3 knows; it aborts on others.
-const AMD_ARCHITECTURES: [&str; 3] = ["gfx906", "gfx90a", "gfx1030"];
+/// The most that all blobs may weigh deflated, as every program that converts video holds them.
+const SIZE_LIMIT: usize = 4 << 20;
 
-/// One prebuilt file.
-struct Blob {
-    file: String,
-    compiler: Compiler,
-    options: Vec<String>,
-}
+/// Where an ELF file says the version of its operating system's ABI, and what AMD's says there for
+/// code object version 4.
+const EI_ABIVERSION: usize = 8;
+const CODE_VERSION_4: u8 = 2;
 
 /// Runs the command; see the module's documentation.
 ///
 /// # Errors
 /// When a compiler cannot be had (without `--check`), a kernel does not compile, or with `--check`
 /// when a blob or the manifest is not what the texts give.
-pub(crate) fn run(args: &[String]) -> Result<()> {
-    match args
-        .iter()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .as_slice()
-    {
-        [] => build(),
-        ["--check"] => check(),
-        ["--help" | "-h"] => {
-            print!("{HELP}");
-            Ok(())
-        }
-        [CHILD, rest @ ..] => compile_here(rest),
-        _ => Err(format!("kernels takes nothing or --check, not {args:?}").into()),
+pub(crate) fn main(arguments: &[String]) -> Result<()> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [child::COMPILE, rest @ ..] => return child::compile(rest),
+        [child::ARCHITECTURES, rest @ ..] => return child::architectures(rest),
+        _ => {}
+    }
+    if crate::wants_help(arguments) {
+        print!("{HELP}");
+        return Ok(());
+    }
+    let options = [flag("--check"), flag("--compilers"), flag("--yes")];
+    let args = Args::parse(arguments, &options, 0, false)?;
+    if args.has("--check") && args.has("--compilers") {
+        return Err("kernels: --check and --compilers are two commands".into());
+    }
+    let workspace = Workspace::locate()?;
+    let consent = Consent {
+        yes: args.has("--yes"),
+        quiet: false,
+    };
+    apt::ensure(&workspace, &["kernels", "rocm"], consent)?;
+    if args.has("--check") {
+        check(&workspace)
+    } else if args.has("--compilers") {
+        compilers(&workspace).map(drop)
+    } else {
+        build(&workspace)
     }
 }
 
-fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."))
-        .to_path_buf()
+/// Every kernel by every compiler; gives a line for each compiler that cannot be had here.
+pub(crate) fn compilers(workspace: &Workspace) -> Result<Vec<String>> {
+    matrix::run(&workspace.target, &kernels(workspace))
 }
 
-fn kernels() -> PathBuf {
-    workspace().join("crates/hip-video/kernels")
+fn kernels(workspace: &Workspace) -> PathBuf {
+    workspace.root.join("crates/hip-video/kernels")
 }
 
-fn prebuilt() -> PathBuf {
-    workspace().join("crates/hip-video/prebuilt")
+fn prebuilt(workspace: &Workspace) -> PathBuf {
+    workspace.root.join("crates/hip-video/prebuilt")
 }
 
-fn compilers() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || workspace().join("target"),
-        |folder| workspace().join(folder),
-    );
-    target.join("compilers")
-}
-
-fn blobs() -> Vec<Blob> {
-    let mut blobs = Vec::new();
-    for (unit, name) in UNITS.iter().enumerate() {
-        let unit = format!("-DCONVERT_UNIT={unit}");
-        blobs.push(Blob {
-            file: format!("{name}.ptx"),
-            compiler: Compiler::Nvrtc,
-            options: vec![
-                "--gpu-architecture=compute_52".into(),
-                "--std=c++17".into(),
-                unit.clone(),
-            ],
-        });
-        for architecture in AMD_ARCHITECTURES {
-            blobs.push(Blob {
-                file: format!("{name}.{architecture}.hsaco"),
-                compiler: Compiler::Hiprtc,
-                options: vec![
-                    format!("--offload-arch={architecture}"),
-                    "-O3".into(),
-                    "-std=c++17".into(),
-                    unit.clone(),
-                ],
-            });
+fn build(workspace: &Workspace) -> Result<()> {
+    let (kernels, prebuilt) = (kernels(workspace), prebuilt(workspace));
+    let blobs = blobs(&kernels)?;
+    fs::create_dir_all(&prebuilt)?;
+    let mut identities = Identities::new();
+    for compiler in &COMPILERS {
+        let own: Vec<&Blob> = blobs_of(&blobs, compiler);
+        if own.is_empty() {
+            continue;
         }
+        let installed = fetch(compiler, &workspace.target)
+            .map_err(|missing| format!("{}: {missing}", compiler.label))?;
+        for (blob, image) in own.iter().zip(compile_all(&installed, &kernels, &own)) {
+            fs::write(prebuilt.join(&blob.file), image?)?;
+        }
+        identities.insert(compiler.label.to_owned(), installed.identity);
     }
-    blobs
+    remove_strangers(&prebuilt, &blobs)?;
+    let manifest = manifest::compose(&kernels, &prebuilt, &blobs, &identities)?;
+    fs::write(prebuilt.join(manifest::FILE), manifest)?;
+    report_size(&prebuilt, &blobs)
 }
 
-fn build() -> Result<()> {
-    let nvrtc = find_compiler(Compiler::Nvrtc)?;
-    let hiprtc = find_compiler(Compiler::Hiprtc)?;
-    fs::create_dir_all(prebuilt())?;
-    let mut total = 0;
-    for blob in blobs() {
-        let installed = if blob.compiler == Compiler::Nvrtc {
-            &nvrtc
-        } else {
-            &hiprtc
+fn blobs_of<'a>(blobs: &'a [Blob], compiler: &Compiler) -> Vec<&'a Blob> {
+    let own = |blob: &&Blob| blob.compiler.label == compiler.label;
+    blobs.iter().filter(own).collect()
+}
+
+/// The images of a compiler's blobs, in their order.
+fn compile_all(
+    installed: &Installed,
+    kernels: &Path,
+    blobs: &[&Blob],
+) -> Vec<std::result::Result<Vec<u8>, String>> {
+    in_parallel(blobs, |blob| {
+        let products = installed
+            .compile(kernels, &blob.text, &blob.options)
+            .map_err(|error| format!("{}: {error}", blob.file))?;
+        let image = match installed.compiler.api {
+            Api::Nvrtc => products.ptx,
+            Api::Hiprtc => products.code_object,
         };
-        let image = compile(&blob, installed)?;
-        total += image.len();
-        fs::write(prebuilt().join(&blob.file), image)?;
-    }
-    remove_strangers()?;
-    fs::write(prebuilt().join("manifest.toml"), manifest()?)?;
-    println!(
-        "kernels: wrote {} files, {} KiB",
-        blobs().len(),
-        total / 1024
-    );
-    Ok(())
+        let image = image.ok_or_else(|| format!("{}: no product", blob.file))?;
+        let entry = blob.entry.as_bytes();
+        if !image.windows(entry.len()).any(|bytes| bytes == entry) {
+            return Err(format!("{} does not hold its entry point", blob.file));
+        }
+        if installed.compiler.api == Api::Hiprtc
+            && image.get(EI_ABIVERSION) != Some(&CODE_VERSION_4)
+        {
+            return Err(format!(
+                "{} has another code object version than 4",
+                blob.file
+            ));
+        }
+        Ok(image)
+    })
 }
 
 /// Deletes blobs that no entry point has any more.
-fn remove_strangers() -> Result<()> {
-    for path in files_in(&prebuilt())? {
+fn remove_strangers(prebuilt: &Path, blobs: &[Blob]) -> Result<()> {
+    for path in files_in(prebuilt)? {
         let name = file_name(&path);
-        if name != "manifest.toml" && !blobs().iter().any(|blob| blob.file == name) {
+        if name != manifest::FILE && !blobs.iter().any(|blob| blob.file == name) {
             fs::remove_file(&path)?;
         }
     }
     Ok(())
 }
 
-fn check() -> Result<()> {
-    let expected = manifest()?;
-    let found = fs::read_to_string(prebuilt().join("manifest.toml"))
+/// Prints what the blobs weigh; above the limit that is an error.
+fn report_size(prebuilt: &Path, blobs: &[Blob]) -> Result<()> {
+    let (mut plain, mut deflated) = (0, 0);
+    for blob in blobs {
+        let image = fs::read(prebuilt.join(&blob.file))?;
+        plain += image.len();
+        // As hip-video's build script does.
+        deflated += miniz_oxide::deflate::compress_to_vec(&image, 9).len();
+    }
+    println!(
+        "kernels: {} blobs, {} KiB, deflated {} KiB of {} KiB allowed",
+        blobs.len(),
+        plain / 1024,
+        deflated / 1024,
+        SIZE_LIMIT / 1024
+    );
+    match deflated <= SIZE_LIMIT {
+        true => Ok(()),
+        false => Err("the prebuilt kernels are too large".into()),
+    }
+}
+
+/// Compares manifest, texts and blobs; see the module's documentation.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let (kernels, prebuilt) = (kernels(workspace), prebuilt(workspace));
+    let blobs = blobs(&kernels)?;
+    let found = fs::read(prebuilt.join(manifest::FILE))
         .map_err(|error| format!("prebuilt/manifest.toml: {error}; run `cargo xtask kernels`"))?;
-    if normalised(found.as_bytes()) != normalised(expected.as_bytes()) {
+    let found = String::from_utf8(normalised(&found))?;
+    let identities = manifest::identities(&found);
+    let expected = manifest::compose(&kernels, &prebuilt, &blobs, &identities)?;
+    if found != expected {
         let differs = expected
             .lines()
             .zip(found.lines())
@@ -181,100 +211,57 @@ fn check() -> Result<()> {
         )
         .into());
     }
-    println!(
-        "kernels: {} blobs match the manifest and the texts",
-        blobs().len()
-    );
-    for compiler in [Compiler::Nvrtc, Compiler::Hiprtc] {
-        match find_compiler(compiler) {
-            Ok(installed) => recompile(compiler, &installed)?,
-            Err(reason) => println!(
-                "kernels: SKIP compiling again with {}: {reason}",
-                compiler.title()
+    println!("kernels: the blobs match the manifest and the texts");
+    report_size(&prebuilt, &blobs)?;
+    for compiler in &COMPILERS {
+        let own = blobs_of(&blobs, compiler);
+        if own.is_empty() {
+            continue;
+        }
+        let recorded = identities
+            .get(compiler.label)
+            .ok_or_else(|| format!("the manifest does not say which {} it was", compiler.label))?;
+        match fetch(compiler, &workspace.target) {
+            Ok(installed) if installed.identity == *recorded => {
+                recompile(&installed, &kernels, &prebuilt, &own)?;
+            }
+            Ok(installed) => println!(
+                "kernels: SKIP compiling again with {}: the blobs are of {recorded}, to be had is {}",
+                compiler.label, installed.identity
             ),
+            Err(Missing::Here(reason)) => println!(
+                "kernels: SKIP compiling again with {}: {reason}",
+                compiler.label
+            ),
+            Err(Missing::Failed(error)) => {
+                return Err(format!("{}: {error}", compiler.label).into());
+            }
         }
     }
     Ok(())
 }
 
 /// Compiles every blob of one compiler and compares it with the file.
-fn recompile(compiler: Compiler, installed: &Installed) -> Result<()> {
-    let mut count = 0;
-    for blob in blobs().iter().filter(|blob| blob.compiler == compiler) {
-        if compile(blob, installed)? != fs::read(prebuilt().join(&blob.file))? {
+fn recompile(
+    installed: &Installed,
+    kernels: &Path,
+    prebuilt: &Path,
+    blobs: &[&Blob],
+) -> Result<()> {
+    for (blob, image) in blobs.iter().zip(compile_all(installed, kernels, blobs)) {
+        if image? != fs::read(prebuilt.join(&blob.file))? {
             return Err(format!(
                 "{} compiles to other bytes; run `cargo xtask kernels`",
                 blob.file
             )
             .into());
         }
-        count += 1;
     }
     println!(
-        "kernels: {count} blobs compiled again with {}, bytes equal",
-        compiler.title()
+        "kernels: {} blobs compiled again with {} ({}), bytes equal",
+        blobs.len(),
+        installed.compiler.label,
+        installed.version
     );
     Ok(())
-}
-
-/// The manifest that the texts and blobs on disk give.
-fn manifest() -> Result<String> {
-    let mut text =
-        String::from("# Written by `cargo xtask kernels`, which also checks it.\n\n[sources]\n");
-    for path in files_in(&kernels())? {
-        writeln!(
-            text,
-            "\"{}\" = \"{}\"",
-            file_name(&path),
-            hash(&normalised(&fs::read(&path)?))
-        )?;
-    }
-    for blob in blobs() {
-        let path = prebuilt().join(&blob.file);
-        let image = fs::read(&path).map_err(|error| format!("prebuilt/{}: {error}", blob.file))?;
-        let options = blob
-            .options
-            .iter()
-            .map(|option| format!("\"{option}\""))
-            .collect::<Vec<_>>();
-        writeln!(text, "\n[[blob]]\nfile = \"{}\"", blob.file)?;
-        writeln!(text, "compiler = \"{}\"", blob.compiler.title())?;
-        writeln!(text, "options = [{}]", options.join(", "))?;
-        writeln!(text, "sha256 = \"{}\"", hash(&image))?;
-    }
-    Ok(text)
-}
-
-/// Text without the carriage returns that a checkout on Windows adds.
-fn normalised(text: &[u8]) -> Vec<u8> {
-    text.iter().copied().filter(|byte| *byte != b'\r').collect()
-}
-
-fn hash(bytes: &[u8]) -> String {
-    Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned()
-}
-
-/// Plain files of a folder, sorted.
-fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
 }

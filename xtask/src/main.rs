@@ -5,6 +5,7 @@
 
 mod apt;
 mod args;
+mod bounded;
 mod bundle;
 mod ci;
 mod cross;
@@ -31,7 +32,7 @@ Usage: cargo xtask COMMAND [OPTIONS]
   demo        play a clip through the plugin; writes a WebM and a PNG
   info        print the vendor libraries and devices found
   test        run the tests, on host or on a GPU
-  kernels     compile the prebuilt kernels, or check them with --check
+  kernels     compile the prebuilt kernels; check them, and prove them with every compiler
   gpu-bundle  make one relocatable folder for a GPU machine
   rocm        unpack AMD's real runtime and compiler into a folder; no GPU needed
   cross       check the libraries for Windows and for 64-bit ARM
@@ -77,7 +78,7 @@ fn dispatch(arguments: &[String]) -> Result<(), Box<dyn Error>> {
         "demo" => demo::demo(&Workspace::locate()?, rest),
         "info" => demo::info(&Workspace::locate()?, rest),
         "test" => test_run::main(&Workspace::locate()?, rest),
-        "kernels" => kernels::run(rest),
+        "kernels" => kernels::main(rest),
         "gpu-bundle" => bundle::main(&Workspace::locate()?, rest),
         "rocm" => rocm::main(&Workspace::locate()?, rest),
         "cross" => cross::main(&Workspace::locate()?, rest),
@@ -138,6 +139,7 @@ mod tests {
             "demo",
             "info",
             "test",
+            "kernels",
             "gpu-bundle",
             "rocm",
             "cross",

@@ -1,4 +1,4 @@
-//! `cargo xtask rocm DIR 5|6|7`: AMD's real runtime and compiler in a folder, no GPU needed.
+//! `cargo xtask rocm DIR 5|5.7|6|7`: AMD's real runtime and compiler in a folder, no GPU needed.
 //!
 //! They come from Debian's packages and are unpacked beside the system. Versions 6 and 7 need a
 //! newer C library than Debian 12's, so the folder brings its own, and `DIR/run` starts a program
@@ -17,30 +17,36 @@ use crate::workspace::Workspace;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const HELP: &str = "\
-Usage: cargo xtask rocm DIR 5|6|7 [--mirror ADDRESS] [--yes]
+Usage: cargo xtask rocm DIR 5|5.7|6|7 [--mirror ADDRESS] [--yes]
 
 Unpacks AMD's HIP runtime, run-time compiler and headers into DIR, beside the system: about 90 MB
-are downloaded, 300 MB unpacked. 5 is 5.2.3 of Debian 12, 6 is what Debian's unstable suite has, 7
-what its experimental suite has. `DIR/run PROGRAM [ARGUMENT...]` starts a program against them.
+are downloaded, 300 MB unpacked. 5 is 5.2.3 of Debian 12, 5.7 is 5.7.1 of Debian 13, 6 is what
+Debian's unstable suite has, 7 what its experimental suite has. `DIR/run PROGRAM [ARGUMENT...]`
+starts a program against them; `DIR/packages` names what was unpacked.
 
   --mirror ADDRESS  the Debian archive to use, if not the system's own
   --yes             install missing packages without asking
 ";
 
-/// A generation of AMD's runtime, named by its soname's number.
+/// A generation of AMD's runtime, named by its soname's number; 5 has two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
-    /// 5, 6 or 7.
-    number: &'static str,
+pub(crate) struct Version {
+    /// 5, 5.7, 6 or 7.
+    pub(crate) number: &'static str,
     suites: &'static [&'static str],
     packages: &'static [&'static str],
 }
 
 /// Every generation there is.
-const VERSIONS: [Version; 3] = [
+pub(crate) const VERSIONS: [Version; 4] = [
     Version {
         number: "5",
         suites: &["bookworm"],
+        packages: &["libamdhip64-5", "libhiprtc-builtins5"],
+    },
+    Version {
+        number: "5.7",
+        suites: &["trixie"],
         packages: &["libamdhip64-5", "libhiprtc-builtins5"],
     },
     Version {
@@ -55,6 +61,9 @@ const VERSIONS: [Version; 3] = [
     },
 ];
 
+/// Names what a folder was unpacked from.
+pub(crate) const PACKAGES: &str = "packages";
+
 /// The headers, of the same suite and version.
 const HEADERS: &str = "libamdhip64-dev";
 
@@ -66,12 +75,12 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<()> {
     }
     let args = Args::parse(arguments, &[value("--mirror"), flag("--yes")], 2, false)?;
     let [folder, number] = args.positional() else {
-        return Err("rocm needs a folder and a version: cargo xtask rocm DIR 5|6|7".into());
+        return Err("rocm needs a folder and a version: cargo xtask rocm DIR 5|5.7|6|7".into());
     };
     let version = VERSIONS
         .into_iter()
         .find(|version| version.number == number)
-        .ok_or_else(|| format!("version '{number}' is none of 5, 6 and 7"))?;
+        .ok_or_else(|| format!("version '{number}' is none of 5, 5.7, 6 and 7"))?;
     let consent = Consent {
         yes: args.has("--yes"),
         quiet: false,
@@ -89,18 +98,23 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<()> {
 /// Unpacks every version into the tests' folder; gives a line for each that can't be had, with
 /// the reason.
 pub(crate) fn fetch_for_tests(workspace: &Workspace) -> Vec<String> {
-    // Where the tests look: each version in a folder of its number.
-    let folder = workspace.target.join("amd-runtime");
     let mut skipped = Vec::new();
     for version in VERSIONS {
-        let folder = folder.join(version.number);
-        if let Err(reason) = unpack(version, &folder, None) {
+        if let Err(reason) = fetch(&workspace.target, version) {
             let line = format!("rocm {}: not run: {reason}", version.number);
             println!("{line}");
             skipped.push(line);
         }
     }
     skipped
+}
+
+/// Unpacks a version below the target folder, where tests and `kernels` look: in a folder of its
+/// number. Gives that folder.
+pub(crate) fn fetch(target: &Path, version: Version) -> Result<PathBuf> {
+    let folder = target.join("amd-runtime").join(version.number);
+    unpack(version, &folder, None)?;
+    Ok(folder)
 }
 
 /// Unpacks a version into `folder`, unless it is there already.
@@ -123,6 +137,7 @@ fn unpack(version: Version, folder: &Path, mirror: Option<&str>) -> Result<()> {
     files.extend(archive.download(&[HEADERS], Dependencies::Left)?);
     fill_whole(&folder, |partial| {
         unpack_packages(&files, partial)?;
+        fs::write(partial.join(PACKAGES), listing(&files))?;
         write_run(partial)?;
         match libraries(partial)?.is_empty() {
             true => Err("the packages hold no libamdhip64.so".into()),
@@ -131,13 +146,24 @@ fn unpack(version: Version, folder: &Path, mirror: Option<&str>) -> Result<()> {
     })
 }
 
+/// The packages by file name (`name_version_architecture`), one a line: Debian's newer suites move,
+/// and what a compiler writes depends on its exact version.
+fn listing(files: &[PathBuf]) -> String {
+    let mut names: Vec<String> = files
+        .iter()
+        .filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned() + "\n"))
+        .collect();
+    names.sort();
+    names.concat()
+}
+
 /// `run` is written last.
 fn is_whole(folder: &Path) -> bool {
     folder.join("run").is_file() && folder.join("usr/include/hip/hip_runtime_api.h").is_file()
 }
 
 /// The runtime's and the compiler's libraries in `folder`, by soname.
-fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
     let wanted = [
         "libamdhip64.so.",
         "libhiprtc.so.",

@@ -17,7 +17,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::args::Args;
-use crate::workspace::{Workspace, describe};
+use crate::bounded::run_within;
+use crate::workspace::Workspace;
 
 const HELP: &str = "\
 Usage: cargo xtask sanitize [loom | miri | tsan]...
@@ -33,9 +34,6 @@ const TOOLS: [Tool; 3] = [Tool::Loom, Tool::Miri, Tool::Tsan];
 
 /// After this a run counts as hanging: each takes a few minutes on two cores, from nothing.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
-
-/// What `timeout` ends with when it had to end its command.
-const TIMED_OUT: i32 = 124;
 
 /// A checker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +100,7 @@ fn run_tools(workspace: &Workspace, tools: &[Tool]) -> Result<Vec<Outcome>, Box<
         }
         println!("{name}: testing");
         for command in tool.commands(workspace)? {
-            run_within(command)?;
+            run_within(&command, LIMIT)?;
         }
         outcomes.push(Outcome::Passed(name));
     }
@@ -237,35 +235,6 @@ fn host_triple() -> Result<String, Box<dyn Error>> {
     Ok(host.ok_or("rustc does not name its host")?.to_owned())
 }
 
-/// Runs a command, and what it started, for [`LIMIT`] at most.
-fn run_within(command: Command) -> Result<(), Box<dyn Error>> {
-    let what = describe(&command);
-    let mut bounded = Command::new("timeout");
-    bounded
-        .arg("--kill-after=10")
-        .arg(LIMIT.as_secs().to_string())
-        .arg(command.get_program())
-        .args(command.get_args())
-        .stdin(Stdio::null());
-    if let Some(folder) = command.get_current_dir() {
-        bounded.current_dir(folder);
-    }
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => bounded.env(name, value),
-            None => bounded.env_remove(name),
-        };
-    }
-    let status = bounded
-        .status()
-        .map_err(|error| format!("timeout: {error}"))?;
-    match status.code() {
-        Some(0) => Ok(()),
-        Some(TIMED_OUT) => Err(format!("{what}: not done after {} s", LIMIT.as_secs()).into()),
-        _ => Err(format!("{what}: {status}").into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,17 +248,5 @@ mod tests {
         assert_eq!(parse(&[]), Ok(TOOLS.to_vec()));
         assert_eq!(parse(&["tsan", "loom"]), Ok(vec![Tool::Tsan, Tool::Loom]));
         assert!(parse(&["valgrind"]).unwrap_err().contains("'valgrind'"));
-    }
-
-    #[test]
-    fn a_failure_and_a_success_are_told_apart() {
-        assert!(run_within(Command::new("true")).is_ok());
-        let error = run_within(Command::new("false")).unwrap_err().to_string();
-        assert!(error.starts_with("false: "), "{error}");
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", "test \"$HIP_TEST\" = x"])
-            .env("HIP_TEST", "x");
-        assert!(run_within(command).is_ok());
     }
 }

@@ -4,10 +4,12 @@ use std::error::Error;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag, value};
+use crate::bounded::{verdict, within};
 use crate::target::{self, Target};
 use crate::workspace::{Profile, Workspace, run, with_plugin};
 
@@ -89,7 +91,13 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
         quiet: false,
     };
     apt::ensure(workspace, &["build", "runtime", "test"], consent)?;
-    finish(&run_targets(workspace, profile, &targets, args.rest())?)
+    finish(&run_targets(
+        workspace,
+        profile,
+        &targets,
+        args.rest(),
+        None,
+    )?)
 }
 
 /// Prints the closing lines; an error if anything failed.
@@ -120,7 +128,8 @@ pub(crate) struct Outcome {
 #[derive(Debug)]
 enum VendorResult {
     Passed(Counts),
-    Failed(Counts, ExitStatus),
+    /// With how `cargo test` ended.
+    Failed(Counts, String),
     Skipped(String),
 }
 
@@ -128,9 +137,9 @@ impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.result {
             VendorResult::Passed(counts) => write!(formatter, "{}: {counts}", self.vendor),
-            VendorResult::Failed(counts, status) => {
+            VendorResult::Failed(counts, ended) => {
                 writeln!(formatter, "{}: {counts}", self.vendor)?;
-                write!(formatter, "{}: cargo test ended with {status}", self.vendor)
+                write!(formatter, "{}: cargo test: {ended}", self.vendor)
             }
             VendorResult::Skipped(reason) => {
                 write!(formatter, "{}: not run: {reason}", self.vendor)
@@ -139,12 +148,13 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Builds what the tests need and runs them on each target in turn.
+/// Builds what the tests need and runs them on each target in turn, each for `limit` at most.
 pub(crate) fn run_targets(
     workspace: &Workspace,
     profile: Profile,
     targets: &[Target],
     extra: &[String],
+    limit: Option<Duration>,
 ) -> Result<Vec<Outcome>, Box<dyn Error>> {
     run(workspace
         .cargo()
@@ -175,7 +185,7 @@ pub(crate) fn run_targets(
                 if let Some(folder) = &sim {
                     target::with_sim(&mut command, folder);
                 }
-                run_tests(&mut command, target.vendor, &plugin)?
+                run_tests(command, target.vendor, &plugin, limit)?
             }
         };
         closing.push(Outcome {
@@ -188,22 +198,27 @@ pub(crate) fn run_targets(
 
 /// Runs `cargo test`, letting its output through and adding up its results.
 fn run_tests(
-    command: &mut Command,
+    mut command: Command,
     vendor: &str,
     plugin: &Path,
+    limit: Option<Duration>,
 ) -> Result<VendorResult, Box<dyn Error>> {
-    with_plugin(command, plugin);
+    with_plugin(&mut command, plugin);
     command
         .env("HIP_TEST_VENDOR", vendor)
         // The device was seen: a test that does not find it has failed, not been skipped.
-        .env("HIP_TEST_REQUIRE", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped());
+        .env("HIP_TEST_REQUIRE", "1");
     if vendor != "host" {
         // Tests hold streams up, and a GPU driver makes other threads' frees wait for that.
         command.env("RUST_TEST_THREADS", "1");
     }
-    let mut child = command.spawn()?;
+    if let Some(limit) = limit {
+        command = within(&command, limit);
+    }
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
     let mut counts = Counts::default();
     let mut reader = BufReader::new(child.stdout.take().ok_or("no pipe from cargo test")?);
     let mut line = Vec::new();
@@ -213,14 +228,16 @@ fn run_tests(
         counts.add_line(&String::from_utf8_lossy(&line));
         line.clear();
     }
-    let status = child.wait()?;
-    if status.success() && counts.failed == 0 {
-        Ok(VendorResult::Passed(counts))
-    } else {
-        // A test executable that crashed has printed no result line.
-        counts.failed = counts.failed.max(1);
-        Ok(VendorResult::Failed(counts, status))
-    }
+    let ended = verdict(child.wait()?, limit.unwrap_or(Duration::MAX));
+    Ok(match ended {
+        Ok(()) if counts.failed == 0 => VendorResult::Passed(counts),
+        ended => {
+            // A test executable that crashed has printed no result line.
+            counts.failed = counts.failed.max(1);
+            let reason = ended.err().unwrap_or_else(|| "success".to_owned());
+            VendorResult::Failed(counts, reason)
+        }
+    })
 }
 
 /// Why `vendor` can't be tested here, if it can't: what `hip-info` says.
@@ -289,7 +306,7 @@ mod tests {
                     failed: 1,
                     skipped: 0,
                 },
-                ExitStatus::default(),
+                "exit status: 101".to_owned(),
             ),
         };
         assert!(finish(&[failed]).unwrap_err().to_string().contains("host"));

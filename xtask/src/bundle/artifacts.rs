@@ -15,6 +15,9 @@ const BENCHES: &str = "hip-benches";
 /// The package whose programs go along; other packages' serve their builds and tests.
 const PROGRAMS: &str = "hip-demo";
 
+/// The package whose examples go along; other packages' are parts of their tests.
+const EXAMPLES: &str = "gst-hip";
+
 /// Packages whose tests build things, or are the same on every device.
 const TESTED_ELSEWHERE: [&str; 4] = [
     env!("CARGO_PKG_NAME"),
@@ -32,6 +35,8 @@ pub(crate) struct Artifacts {
     pub(crate) programs: BTreeMap<String, PathBuf>,
     /// Benchmarks.
     pub(crate) benches: BTreeMap<String, PathBuf>,
+    /// What an application would do.
+    pub(crate) examples: BTreeMap<String, PathBuf>,
     /// Test executables that hold at least one test.
     pub(crate) tests: BTreeMap<String, PathBuf>,
 }
@@ -43,6 +48,7 @@ impl Artifacts {
         let name_of = |id: &str| workspace.package_name(id).map(str::to_owned);
         let all = ["build", "--release", "--workspace", "--lib", "--bins"];
         artifacts.read(&messages(workspace, &all)?, &name_of);
+        // Examples come along with the tests.
         let tests = ["test", "--release", "--workspace", "--no-run"];
         artifacts.read(&messages(workspace, &tests)?, &name_of);
         if workspace.has_package(BENCHES) {
@@ -100,6 +106,9 @@ impl Artifacts {
             "bin" => self
                 .tests
                 .insert(format!("{package}.bin-{target}"), executable),
+            "example" if !is_test && package == EXAMPLES => {
+                self.examples.insert(target.to_owned(), executable)
+            }
             "example" => None,
             _ => self.tests.insert(format!("{package}.lib"), executable),
         };
@@ -159,6 +168,9 @@ mod tests {
             message("hip-core", "lib", "hip_core", true, "t/hip_core-1"),
             message("hip-core", "test", "conformance", true, "t/conformance-1"),
             message(BENCHES, "bin", "upload", false, "t/upload"),
+            message(EXAMPLES, "example", "transform", false, "t/transform"),
+            message(EXAMPLES, "example", "transform", true, "t/transform-1"),
+            message("hip-core", "example", "other", false, "t/other"),
             message("xtask", "bin", "xtask", true, "t/xtask-1"),
             message("hip-oracle", "lib", "hip_oracle", true, "t/hip_oracle-1"),
             message("hip-dispatch", "bin", "probe", false, "t/probe"),
@@ -171,6 +183,11 @@ mod tests {
         let names = |map: &BTreeMap<String, PathBuf>| map.keys().cloned().collect::<Vec<_>>();
         assert_eq!(names(&artifacts.programs), ["hip-info"]);
         assert_eq!(names(&artifacts.benches), ["upload"]);
+        assert_eq!(
+            artifacts.examples["transform"],
+            PathBuf::from("t/transform")
+        );
+        assert_eq!(artifacts.examples.len(), 1);
         assert_eq!(
             names(&artifacts.tests),
             [

@@ -39,7 +39,7 @@ const FALLBACK: &[&str] = &["libstdc++", "libgcc_s"];
 pub(crate) fn collect(folder: &Path) -> Result<(), Box<dyn Error>> {
     let mut found: BTreeMap<String, PathBuf> = BTreeMap::new();
     let mut absent: BTreeSet<String> = BTreeSet::new();
-    for part in ["bin", "bench", "tests", "plugins"] {
+    for part in ["bin", "bench", "examples", "tests", "plugins"] {
         for file in super::files_of(&folder.join(part))? {
             // ldd closes over what the libraries need in turn.
             let output = Command::new("ldd")

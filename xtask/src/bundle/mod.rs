@@ -1,5 +1,5 @@
 //! `cargo xtask gpu-bundle`: one relocatable folder for a GPU machine that has neither Rust nor
-//! GStreamer: plugin, programs, test executables, benchmarks, and the GStreamer runtime.
+//! GStreamer: plugin, programs, test executables, benchmarks, examples, and the GStreamer runtime.
 
 mod artifacts;
 mod closure;
@@ -21,8 +21,8 @@ use artifacts::Artifacts;
 const HELP: &str = "\
 Usage: cargo xtask gpu-bundle [DIR] [--yes]
 
-Makes one relocatable folder of the plugin, the demo, all test executables, the benchmarks
-and the GStreamer runtime. On the other machine: `bash DIR/run help`. At most 60 MiB.
+Makes one relocatable folder of the plugin, the demo, all test executables, the benchmarks,
+the examples and the GStreamer runtime. On the other machine: `bash DIR/run help`. At most 60 MiB.
 
   DIR    where; without it, target/gpu-bundle. An older bundle there is replaced.
   --yes  install missing packages without asking
@@ -108,6 +108,7 @@ fn clear(folder: &Path) -> Result<(), Box<dyn Error>> {
     for part in [
         "bin",
         "bench",
+        "examples",
         "tests",
         "plugins",
         "lib",
@@ -130,6 +131,7 @@ fn collect_own(
     let parts = [
         ("bin", &artifacts.programs),
         ("bench", &artifacts.benches),
+        ("examples", &artifacts.examples),
         ("tests", &artifacts.tests),
     ];
     for (part, files) in parts {
@@ -199,7 +201,15 @@ fn pkg_config(variable: &str) -> Result<String, Box<dyn Error>> {
 
 /// Takes symbols and debug information out of every ELF file.
 fn strip(folder: &Path) -> Result<(), Box<dyn Error>> {
-    for part in ["bin", "bench", "tests", "plugins", "lib", "lib-fallback"] {
+    for part in [
+        "bin",
+        "bench",
+        "examples",
+        "tests",
+        "plugins",
+        "lib",
+        "lib-fallback",
+    ] {
         let files = files_of(&folder.join(part))?;
         if files.is_empty() {
             continue;
@@ -250,7 +260,15 @@ fn report(folder: &Path, tests: usize) -> Result<(), Box<dyn Error>> {
     println!("gpu-bundle: tests         {} (packed)", mebibytes(packed));
     let mut total = fs::metadata(folder.join("run"))?.len() + packed;
     let mut sizes = Vec::new();
-    for part in ["plugins", "lib", "lib-fallback", "bin", "bench", "assets"] {
+    for part in [
+        "plugins",
+        "lib",
+        "lib-fallback",
+        "bin",
+        "bench",
+        "examples",
+        "assets",
+    ] {
         let mut sum = 0;
         for file in files_of(&folder.join(part))? {
             let size = fs::metadata(&file)?.len();

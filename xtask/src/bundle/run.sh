@@ -9,13 +9,14 @@ Usage: run test [--vendor host|nvidia|amd]... [NAME]   every test executable, or
        run demo [OPTIONS]                  the demo; `run demo --help`
        run info [OPTIONS]                  what vendor libraries and devices there are
        run bench NAME [ARGUMENTS]          one benchmark; without NAME, their names
+       run example NAME [ARGUMENTS]        one example; without NAME, their names
        run gst-launch|gst-inspect ...      GStreamer's tools with this plugin
        run exec PROGRAM ...                any program in this environment
 END
 }
 
 # A copy can lose the mode bits; a read-only folder that kept them is as good.
-chmod +x "$here"/bin/* "$here"/bench/* 2>/dev/null
+chmod +x "$here"/bin/* "$here"/bench/* "$here"/examples/* 2>/dev/null
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -93,20 +94,30 @@ run_demo() {
   esac
 }
 
+# run_one COMMAND FOLDER [NAME [ARGUMENTS]]: a program of a folder, or the folder's names.
+run_one() {
+  local command=$1 folder=$here/$2
+  shift 2
+  if [ $# -eq 0 ]; then
+    ls "$folder"
+  elif [ -x "$folder/$1" ]; then
+    local program=$folder/$1
+    shift
+    "$program" "$@"
+  else
+    echo "run $command: no '$1' here" >&2
+    return 2
+  fi
+}
+
 command=${1:-help}
 [ $# -gt 0 ] && shift
 case $command in
   test) run_tests "$@" ;;
   demo) run_demo "$@" ;;
   info) hip-info "$@" ;;
-  bench)
-    if [ $# -eq 0 ]; then
-      ls "$here/bench"
-    elif [ -x "$here/bench/$1" ]; then
-      bench=$here/bench/$1; shift; "$bench" "$@"
-    else
-      echo "run bench: no '$1' here" >&2; exit 2
-    fi ;;
+  bench) run_one bench bench "$@" ;;
+  example) run_one example examples "$@" ;;
   gst-launch | gst-inspect) "$command-1.0" "$@" ;;
   exec) "$@" ;;
   help | --help | -h) usage ;;

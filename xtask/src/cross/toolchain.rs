@@ -2,14 +2,14 @@
 
 use std::env;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::time::Duration;
 
 use super::{Result, Target, first_line};
-use crate::ci::wait_at_most;
+use crate::bounded::{verdict, within};
 use crate::debian::{Archive, Dependencies, fill_whole, partial_of, unpack_packages, write_run};
 use crate::workspace::{Workspace, describe, run_silently};
 
@@ -144,29 +144,18 @@ fn from_rustup(workspace: &Workspace, target: Target) -> Result<Toolchain> {
     {
         return Ok(toolchain);
     }
-    let log = home.join("install.log");
     let mut install = Command::new("rustup");
     install
         .args(["toolchain", "install", version, "--profile", "minimal"])
         .args(["--no-self-update", "--target", target.triple])
         .env("RUSTUP_HOME", &home)
-        .env_remove("RUSTUP_TOOLCHAIN")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(File::create(&log)?);
-    let what = describe(&install);
-    let child = install
-        .spawn()
-        .map_err(|error| format!("{what}: {error}"))?;
-    match wait_at_most(child, LIMIT)? {
-        Some(status) if status.success() => {}
-        Some(status) => {
-            let said = fs::read_to_string(&log).unwrap_or_default();
-            let last = said.trim().lines().last().unwrap_or_default();
-            return Err(format!("{what}: {status}: {last}").into());
-        }
-        None => return Err(format!("{what}: not done after {} s", LIMIT.as_secs()).into()),
-    }
+        .env_remove("RUSTUP_TOOLCHAIN");
+    let output = within(&install, LIMIT).stdin(Stdio::null()).output()?;
+    verdict(output.status, LIMIT).map_err(|reason| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.trim().lines().last().unwrap_or_default();
+        format!("{}: {reason}: {last}", describe(&install))
+    })?;
     let rustc = installed(&home, version).ok_or("rustup installed nothing")?;
     Toolchain::with(rustc, target)
 }
