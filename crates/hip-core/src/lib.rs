@@ -42,4 +42,4 @@ pub use hip_dispatch::{
 pub use pool::{BufferPool, PoolBuffer, PooledBuffer};
 pub use registry::open_device;
 pub use statistics::Statistics;
-pub use stream::{Stream, StreamId};
+pub use stream::{Stream, StreamId, WeakStream};

@@ -2,8 +2,8 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 use std::num::NonZeroU64;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use hip_dispatch::{StreamFlags, StreamHandle};
 
@@ -31,6 +31,23 @@ impl StreamId {
 /// A queue of device work, done in order. Cheap to clone.
 #[derive(Clone)]
 pub struct Stream(Arc<StreamInner>);
+
+/// A stream that may be destroyed meanwhile.
+#[derive(Clone)]
+pub struct WeakStream(Weak<StreamInner>);
+
+impl WeakStream {
+    /// The stream, if somebody still has it.
+    pub fn upgrade(&self) -> Option<Stream> {
+        self.0.upgrade().map(Stream)
+    }
+}
+
+impl fmt::Debug for WeakStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WeakStream({:?})", self.upgrade())
+    }
+}
 
 struct StreamInner {
     device: Device,
@@ -108,6 +125,11 @@ impl Stream {
     #[inline]
     pub fn as_raw(&self) -> StreamHandle {
         self.0.handle
+    }
+
+    /// The stream, without keeping it.
+    pub fn downgrade(&self) -> WeakStream {
+        WeakStream(Arc::downgrade(&self.0))
     }
 
     /// Whether the stream is one that somebody else made.

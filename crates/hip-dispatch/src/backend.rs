@@ -1,13 +1,14 @@
 use std::ffi::{CStr, c_void};
 use std::fmt;
+use std::path::Path;
 use std::ptr::NonNull;
 
 use bitflags::bitflags;
 
 use crate::host::HostKernel;
 use crate::{
-    ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventHandle, FunctionHandle,
-    LoadedLibrary, ModuleHandle, Result, StreamHandle, Vendor,
+    ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventHandle, FunctionHandle, HipError,
+    LoadError, LoadedLibrary, ModuleHandle, Result, RtcLibrary, StreamHandle, Vendor,
 };
 
 bitflags! {
@@ -111,8 +112,8 @@ pub enum ImageKind {
     Cuda,
     /// An AMD code object (ELF) for the device's architecture.
     AmdCodeObject,
-    /// A table of functions of this process.
-    HostTable,
+    /// A table of functions of this process, or a shared object of such.
+    Host,
 }
 
 /// A module image.
@@ -125,6 +126,8 @@ pub enum ModuleImage<'a> {
     Binary(&'a [u8]),
     /// Functions of this process, for Host.
     HostTable(&'static [HostKernel]),
+    /// A shared object that `hip-rtc` built from a kernel text, for Host: the file's bytes.
+    HostObject(&'a [u8]),
 }
 
 impl fmt::Debug for ModuleImage<'_> {
@@ -132,6 +135,7 @@ impl fmt::Debug for ModuleImage<'_> {
         match self {
             ModuleImage::Ptx(text) => write!(f, "Ptx({} bytes)", text.count_bytes()),
             ModuleImage::Binary(bytes) => write!(f, "Binary({} bytes)", bytes.len()),
+            ModuleImage::HostObject(bytes) => write!(f, "HostObject({} bytes)", bytes.len()),
             ModuleImage::HostTable(table) => write!(f, "HostTable({} kernels)", table.len()),
         }
     }
@@ -146,6 +150,54 @@ pub struct LaunchConfig {
     pub block_dim: [u32; 3],
     /// Dynamic shared memory of a block, in bytes.
     pub shared_mem_bytes: u32,
+}
+
+impl LaunchConfig {
+    /// A launch without dynamic shared memory.
+    pub const fn new(grid_dim: [u32; 3], block_dim: [u32; 3]) -> LaunchConfig {
+        LaunchConfig {
+            grid_dim,
+            block_dim,
+            shared_mem_bytes: 0,
+        }
+    }
+
+    /// At least one thread for each of `count` elements, along x, in blocks of 256: a multiple of
+    /// every warp size that leaves each thread enough registers.
+    pub const fn for_num_elems(count: u32) -> LaunchConfig {
+        const BLOCK: u32 = 256;
+        LaunchConfig::new([count.div_ceil(BLOCK), 1, 1], [BLOCK, 1, 1])
+    }
+
+    /// With dynamic shared memory of so many bytes a block.
+    pub const fn with_shared_mem_bytes(mut self, bytes: u32) -> LaunchConfig {
+        self.shared_mem_bytes = bytes;
+        self
+    }
+}
+
+/// What a kernel was compiled to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FunctionAttributes {
+    /// The most threads a block of it may have, which registers limit.
+    pub max_threads_per_block: u32,
+    /// Static shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// Constant memory, in bytes.
+    pub const_bytes: u32,
+    /// Local memory (spilled registers, arrays) of a thread, in bytes.
+    pub local_bytes: u32,
+    /// Registers of a thread.
+    pub registers: u32,
+}
+
+/// The block size that fills a device best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SuggestedBlockSize {
+    /// Threads of a block.
+    pub block_threads: u32,
+    /// Blocks from which on the device is full.
+    pub min_grid_blocks: u32,
 }
 
 /// What one vendor call does, for every vendor.
@@ -363,4 +415,60 @@ pub trait Backend: Send + Sync + fmt::Debug {
         stream: StreamHandle,
         args: &mut [*mut c_void],
     ) -> Result<()>;
+
+    /// What a kernel was compiled to (`cuFuncGetAttribute`, `hipFuncGetAttribute`).
+    unsafe fn function_attributes(&self, function: FunctionHandle) -> Result<FunctionAttributes> {
+        let _ = function;
+        Err(self.lacks("function_attributes"))
+    }
+
+    /// Lets launches of the kernel ask for `bytes` of dynamic shared memory, more than
+    /// [`crate::Limits::max_shared_memory_per_block`] together with its static shared memory
+    /// (`cuFuncSetAttribute`). Where a launch may simply ask, nothing is done.
+    unsafe fn allow_dynamic_shared_memory(
+        &self,
+        function: FunctionHandle,
+        bytes: u32,
+    ) -> Result<()> {
+        let _ = (function, bytes);
+        Ok(())
+    }
+
+    /// How many blocks of the kernel one multiprocessor holds at a time
+    /// (`…OccupancyMaxActiveBlocksPerMultiprocessor`).
+    unsafe fn occupancy(
+        &self,
+        function: FunctionHandle,
+        block_threads: u32,
+        dynamic_shared_bytes: u32,
+    ) -> Result<u32> {
+        let _ = (function, block_threads, dynamic_shared_bytes);
+        Err(self.lacks("occupancy"))
+    }
+
+    /// The block size that fills the device best (`…OccupancyMaxPotentialBlockSize`).
+    unsafe fn suggested_block_size(
+        &self,
+        function: FunctionHandle,
+        dynamic_shared_bytes: u32,
+    ) -> Result<SuggestedBlockSize> {
+        let _ = (function, dynamic_shared_bytes);
+        Err(self.lacks("suggested_block_size"))
+    }
+
+    /// The vendor's run-time compiler, opened by the first call; `None` where the compiler is no
+    /// library (Host's is a program).
+    fn compiler(&self) -> Option<Result<&RtcLibrary, LoadError>> {
+        None
+    }
+
+    /// The compiler's file, where [`crate::LoaderConfig`] names it.
+    fn configured_compiler(&self) -> Option<&Path> {
+        None
+    }
+
+    #[doc(hidden)]
+    fn lacks(&self, call: &'static str) -> HipError {
+        HipError::unsupported(self.vendor(), call, "this backend does not have the call")
+    }
 }

@@ -101,6 +101,9 @@ pub struct Limits {
     pub max_threads_per_block: u32,
     /// Shared memory of one block, in bytes.
     pub max_shared_memory_per_block: u32,
+    /// Shared memory of one block of a kernel that asked for leave
+    /// ([`crate::Backend::allow_dynamic_shared_memory`]), in bytes; no less than the above.
+    pub max_shared_memory_per_block_optin: u32,
     /// Blocks of a launch in x, y, z.
     pub max_grid_dim: [u32; 3],
     /// Whether device memory is the CPU's own memory, so that a CPU map copies nothing.

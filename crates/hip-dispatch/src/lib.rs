@@ -36,6 +36,7 @@ mod handle;
 pub mod host;
 mod loader;
 mod nvidia;
+pub mod rtc;
 mod runtime;
 mod vendor;
 pub mod wrapper;
@@ -43,8 +44,8 @@ pub mod wrapper;
 #[doc(hidden)]
 pub use amd::abi as amd_abi;
 pub use backend::{
-    Backend, CopyEnd, EventFlags, HostAllocFlags, HostFn, ImageKind, LaunchConfig, Memcpy2D,
-    MemoryInfo, MemsetValue, ModuleImage, StreamFlags, Versions,
+    Backend, CopyEnd, EventFlags, FunctionAttributes, HostAllocFlags, HostFn, ImageKind, LaunchConfig, Memcpy2D,
+    MemoryInfo, MemsetValue, ModuleImage, StreamFlags, SuggestedBlockSize, Versions,
 };
 pub use config::LoaderConfig;
 pub use device_info::{DeviceInfo, DeviceSelector, Limits, ParseSelectorError, PciAddress, Uuid};
@@ -57,6 +58,7 @@ pub use handle::{
 };
 pub use host::Host;
 pub use loader::{Attempt, LoadError, LoadedLibrary};
+pub use rtc::RtcLibrary;
 pub use runtime::{Runtime, SelectError, Selected};
 pub use vendor::{ParseVendorError, Vendor};
 pub use wrapper::*;

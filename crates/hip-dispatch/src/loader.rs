@@ -52,7 +52,7 @@ impl fmt::Display for Attempt {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadedLibrary {
-    /// What it is for: `runtime` or `driver`.
+    /// What it is for: `runtime`, `driver` or `compiler`.
     pub role: &'static str,
     /// The file that the system's loader found.
     pub path: PathBuf,
@@ -64,6 +64,8 @@ pub struct LoadedLibrary {
 pub struct LoadError {
     /// Whose library.
     pub vendor: Vendor,
+    /// What the library is, for people: `NVIDIA's CUDA driver`.
+    pub library: &'static str,
     /// Every file that was tried, in order.
     pub attempts: Vec<Attempt>,
     /// Functions that a loaded library lacks and that nothing works without.
@@ -72,10 +74,11 @@ pub struct LoadError {
 
 impl LoadError {
     /// The process was forked while another thread loaded the library: nobody will finish.
-    pub(crate) fn forked(vendor: Vendor) -> LoadError {
+    pub(crate) fn forked(vendor: Vendor, library: &'static str) -> LoadError {
         let error = "the process was forked while the library was being loaded".to_owned();
         LoadError {
             vendor,
+            library,
             attempts: vec![Attempt {
                 file: "its library".into(),
                 error: Some(error),
@@ -96,11 +99,7 @@ impl LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.vendor {
-            Vendor::Amd => "AMD's HIP runtime",
-            Vendor::Nvidia => "NVIDIA's CUDA driver",
-            Vendor::Host => "the CPU backend",
-        };
+        let what = self.library;
         if self.not_loaded() {
             write!(f, "{what} could not be loaded; looked for ")?;
         } else {
@@ -133,6 +132,15 @@ impl fmt::Display for LoadError {
 }
 
 impl std::error::Error for LoadError {}
+
+/// What a vendor's driver or runtime is called in [`LoadError::library`].
+pub(crate) const fn driver_name(vendor: Vendor) -> &'static str {
+    match vendor {
+        Vendor::Amd => "AMD's HIP runtime",
+        Vendor::Nvidia => "NVIDIA's CUDA driver",
+        Vendor::Host => "the CPU backend",
+    }
+}
 
 /// The system's own words: libloading says only which call failed and keeps them as the source.
 fn reason(error: &libloading::Error) -> String {
@@ -167,31 +175,45 @@ impl Library {
     ) -> Result<(Library, Vec<Attempt>), LoadError> {
         let mut attempts = Vec::new();
         for file in candidates {
-            match open_local(&file) {
-                Ok(library) => {
-                    let mut library = Library {
-                        library: ManuallyDrop::new(library),
-                        path: file.clone(),
-                    };
-                    if let Some(path) = library.symbol(probe).and_then(file_of_address) {
-                        library.path = path;
-                    }
-                    tracing::debug!(%vendor, path = %library.path.display(), "library loaded");
-                    attempts.push(Attempt { file, error: None });
-                    return Ok((library, attempts));
-                }
-                Err(error) => {
-                    let error = Some(reason(&error));
-                    tracing::debug!(%vendor, file = %file.display(), ?error, "library not loaded");
-                    attempts.push(Attempt { file, error });
-                }
+            if let Some(library) = Library::open(vendor, file, probe, &mut attempts) {
+                return Ok((library, attempts));
             }
         }
         Err(LoadError {
             vendor,
+            library: driver_name(vendor),
             attempts,
             missing_symbols: Vec::new(),
         })
+    }
+
+    /// Opens one file, and notes what came of it.
+    pub(crate) fn open(
+        vendor: Vendor,
+        file: PathBuf,
+        probe: &CStr,
+        attempts: &mut Vec<Attempt>,
+    ) -> Option<Library> {
+        match open_local(&file) {
+            Ok(library) => {
+                let mut library = Library {
+                    library: ManuallyDrop::new(library),
+                    path: file.clone(),
+                };
+                if let Some(path) = library.symbol(probe).and_then(file_of_address) {
+                    library.path = path;
+                }
+                tracing::debug!(%vendor, path = %library.path.display(), "library loaded");
+                attempts.push(Attempt { file, error: None });
+                Some(library)
+            }
+            Err(error) => {
+                let error = Some(reason(&error));
+                tracing::debug!(%vendor, file = %file.display(), ?error, "library not loaded");
+                attempts.push(Attempt { file, error });
+                None
+            }
+        }
     }
 
     /// The address of a function, if the library has it.
@@ -320,6 +342,7 @@ mod tests {
         assert!(!link.is_absent(), "{link}");
         let mut error = LoadError {
             vendor: Vendor::Amd,
+            library: driver_name(Vendor::Amd),
             attempts: vec![absent, lacking],
             missing_symbols: Vec::new(),
         };

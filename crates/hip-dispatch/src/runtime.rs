@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::amd::AmdRocm;
 use crate::fork::ForkOnce;
+use crate::loader::driver_name;
 use crate::nvidia::NvidiaCuda;
 use crate::{
     Attempt, Backend, DeviceInfo, DeviceSelector, ErrorKind, HipError, Host, LoadError,
@@ -116,7 +117,7 @@ impl Runtime {
         };
         Some(match slot {
             Some(result) => result.as_ref().map_err(Clone::clone),
-            None => Err(LoadError::forked(vendor)),
+            None => Err(LoadError::forked(vendor, driver_name(vendor))),
         })
     }
 

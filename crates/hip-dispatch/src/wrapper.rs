@@ -15,9 +15,9 @@ use std::sync::Arc;
 
 use crate::{
     Backend, ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventFlags, EventHandle,
-    FunctionHandle, HipError, HostAllocFlags, HostFn, LaunchConfig, Memcpy2D, MemoryInfo,
-    MemsetValue, ModuleHandle, ModuleImage, Result, Runtime, StreamFlags, StreamHandle, Vendor,
-    Versions,
+    FunctionAttributes, FunctionHandle, HipError, HostAllocFlags, HostFn, LaunchConfig, Memcpy2D,
+    MemoryInfo, MemsetValue, ModuleHandle, ModuleImage, Result, Runtime, StreamFlags, StreamHandle,
+    SuggestedBlockSize, Vendor, Versions,
 };
 
 /// The vendor's backend in the process's runtime.
@@ -146,4 +146,18 @@ unsafe_wrappers! {
         function: FunctionHandle, config: &LaunchConfig, stream: StreamHandle,
         args: &mut [*mut c_void]
     ) -> ();
+    /// `hipFuncGetAttribute` / `cuFuncGetAttribute`, for each attribute.
+    hip_func_get_attributes => function_attributes(function: FunctionHandle) -> FunctionAttributes;
+    /// Nothing / `cuFuncSetAttribute` of the maximum dynamic shared memory.
+    hip_func_set_max_dynamic_shared_memory =>
+        allow_dynamic_shared_memory(function: FunctionHandle, bytes: u32) -> ();
+    /// `hipModuleOccupancyMaxActiveBlocksPerMultiprocessor` /
+    /// `cuOccupancyMaxActiveBlocksPerMultiprocessor`.
+    hip_occupancy_max_active_blocks_per_multiprocessor => occupancy(
+        function: FunctionHandle, block_threads: u32, dynamic_shared_bytes: u32
+    ) -> u32;
+    /// `hipModuleOccupancyMaxPotentialBlockSize` / `cuOccupancyMaxPotentialBlockSize`.
+    hip_occupancy_max_potential_block_size => suggested_block_size(
+        function: FunctionHandle, dynamic_shared_bytes: u32
+    ) -> SuggestedBlockSize;
 }

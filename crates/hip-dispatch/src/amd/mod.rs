@@ -9,6 +9,7 @@ use std::ffi::{c_char, c_int};
 
 use crate::driver::{Attributes, Code, Dialect, Driver, Resolver, c_text};
 use crate::loader::Library;
+use crate::rtc::{RtcLibrary, RuntimeFile};
 use crate::{ContextGuardToken, ContextHandle, ImageKind, LoadError, LoaderConfig, Result, Vendor};
 use properties::Properties;
 
@@ -21,7 +22,7 @@ impl AmdRocm {
     /// # Errors
     /// No file loads, or the runtime is too old to have a function that nothing works without.
     pub(crate) fn load(config: &LoaderConfig) -> Result<AmdRocm, LoadError> {
-        Driver::load_from(names::runtime_candidates(config), c"hipInit")
+        Driver::load_from(config, names::runtime_candidates(config), c"hipInit")
     }
 }
 
@@ -56,6 +57,8 @@ impl Dialect for Hip {
         integrated: 16,
         max_block_threads: 56,
         max_block_shared_memory: 74,
+        // All of the local data share is there for the asking.
+        max_block_shared_memory_optin: 74,
         max_grid_dim: [29, 30, 31],
         multiprocessors: 63,
         texture_pitch_alignment: 82,
@@ -179,6 +182,21 @@ impl Dialect for Hip {
         match unsafe { (self.set_device)(token.previous) } {
             0 => Ok(()),
             code => Err(("hipSetDevice", code)),
+        }
+    }
+
+    fn open_compiler(driver: &Driver<Self>) -> Result<RtcLibrary, LoadError> {
+        let runtime = driver.runtime_file();
+        RtcLibrary::open_hiprtc(driver.config(), Some(&runtime))
+    }
+}
+
+impl Driver<Hip> {
+    /// The runtime, which the compiler must be of the same version as.
+    fn runtime_file(&self) -> RuntimeFile {
+        RuntimeFile {
+            path: self.library_path().to_owned(),
+            version: self.known_versions().map_or(0, |versions| versions.runtime),
         }
     }
 }

@@ -3,11 +3,12 @@ use std::ptr::NonNull;
 
 use super::table::{Code, Handle, RawMemcpy2D};
 use super::{Dialect, Driver};
+use crate::rtc::RtcLibrary;
 use crate::{
     Backend, ContextGuardToken, ContextHandle, CopyEnd, DeviceInfo, DevicePtr, EventFlags,
-    EventHandle, FunctionHandle, HipError, HostAllocFlags, HostFn, ImageKind, LaunchConfig,
-    LoadedLibrary, Memcpy2D, MemoryInfo, MemsetValue, ModuleHandle, ModuleImage, Result,
-    StreamFlags, StreamHandle, Vendor, Versions,
+    EventHandle, FunctionAttributes, FunctionHandle, HipError, HostAllocFlags, HostFn, ImageKind,
+    LaunchConfig, LoadError, LoadedLibrary, Memcpy2D, MemoryInfo, MemsetValue, ModuleHandle,
+    ModuleImage, Result, StreamFlags, StreamHandle, SuggestedBlockSize, Vendor, Versions,
 };
 
 /// Calls an entry of the table and turns the code into a `Result`.
@@ -458,5 +459,49 @@ impl<D: Dialect> Backend for Driver<D> {
                 none
             )
         )
+    }
+
+    unsafe fn function_attributes(&self, function: FunctionHandle) -> Result<FunctionAttributes> {
+        // SAFETY: the caller's.
+        unsafe { self.attributes_of(function) }
+    }
+
+    unsafe fn allow_dynamic_shared_memory(
+        &self,
+        function: FunctionHandle,
+        bytes: u32,
+    ) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.allow_dynamic_shared(function, bytes) }
+    }
+
+    unsafe fn occupancy(
+        &self,
+        function: FunctionHandle,
+        block_threads: u32,
+        dynamic_shared_bytes: u32,
+    ) -> Result<u32> {
+        // SAFETY: the caller's.
+        unsafe { self.occupancy_of(function, block_threads, dynamic_shared_bytes) }
+    }
+
+    unsafe fn suggested_block_size(
+        &self,
+        function: FunctionHandle,
+        dynamic_shared_bytes: u32,
+    ) -> Result<SuggestedBlockSize> {
+        // SAFETY: the caller's.
+        unsafe { self.block_size_for(function, dynamic_shared_bytes) }
+    }
+
+    fn compiler(&self) -> Option<Result<&RtcLibrary, LoadError>> {
+        Some(Driver::compiler(self))
+    }
+
+    fn configured_compiler(&self) -> Option<&std::path::Path> {
+        match D::VENDOR {
+            Vendor::Amd => self.config().hiprtc.as_deref(),
+            _ => self.config().nvrtc.as_deref(),
+        }
     }
 }

@@ -2,15 +2,18 @@
 //! [`Dialect`].
 
 mod calls;
+mod functions;
 mod table;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 
-use crate::loader::{Attempt, Library};
+use crate::fork::ForkOnce;
+use crate::loader::{Attempt, Library, driver_name};
+use crate::rtc::RtcLibrary;
 use crate::{
-    ContextGuardToken, ContextHandle, DeviceInfo, HipError, ImageKind, Limits, LoadError,
-    LoadedLibrary, PciAddress, ProcessStamp, Result, Uuid, Vendor, Versions,
+    Backend, ContextGuardToken, ContextHandle, DeviceInfo, HipError, ImageKind, Limits, LoadError,
+    LoadedLibrary, LoaderConfig, PciAddress, ProcessStamp, Result, Uuid, Vendor, Versions,
 };
 pub(crate) use table::{Code, Handle, Ptr, RawMemcpy2D, Table};
 
@@ -43,6 +46,8 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     fn push(&self, context: ContextHandle) -> Result<ContextGuardToken, (&'static str, Code)>;
     /// See [`crate::Backend::context_pop`].
     fn pop(&self, token: ContextGuardToken) -> Result<(), (&'static str, Code)>;
+    /// Opens the vendor's run-time compiler.
+    fn open_compiler(driver: &Driver<Self>) -> Result<RtcLibrary, LoadError>;
 }
 
 /// Numbers of the device attributes that are asked for.
@@ -51,6 +56,8 @@ pub(crate) struct Attributes {
     pub(crate) integrated: c_int,
     pub(crate) max_block_threads: c_int,
     pub(crate) max_block_shared_memory: c_int,
+    /// With leave asked for, see [`crate::Backend::allow_dynamic_shared_memory`].
+    pub(crate) max_block_shared_memory_optin: c_int,
     /// x, y, z.
     pub(crate) max_grid_dim: [c_int; 3],
     pub(crate) multiprocessors: c_int,
@@ -70,6 +77,9 @@ pub(crate) struct Driver<D> {
     initialised: Result<()>,
     /// Asked when the library was loaded, see [`Driver::load_from`].
     versions: Result<Versions>,
+    /// How the compiler is looked for, once one is needed.
+    config: LoaderConfig,
+    compiler: ForkOnce<Result<RtcLibrary, LoadError>>,
     process: ProcessStamp,
 }
 
@@ -77,6 +87,7 @@ impl<D: Dialect> Driver<D> {
     /// Opens the first library of `candidates` that loads, and initialises it. That the library
     /// has no device is not an error here: [`crate::Backend::device_count`] says it.
     pub(crate) fn load_from(
+        config: &LoaderConfig,
         candidates: impl IntoIterator<Item = std::path::PathBuf>,
         probe: &CStr,
     ) -> Result<Self, LoadError> {
@@ -100,6 +111,8 @@ impl<D: Dialect> Driver<D> {
             attempts,
             initialised: Ok(()),
             versions: Ok(Versions::default()),
+            config: config.clone(),
+            compiler: ForkOnce::new(),
             process: ProcessStamp::now(),
         };
         // SAFETY: both vendors' Init takes flags that must be 0.
@@ -118,6 +131,46 @@ impl<D: Dialect> Driver<D> {
     /// Every file tried until one loaded.
     pub(crate) fn attempts(&self) -> &[Attempt] {
         &self.attempts
+    }
+
+    /// How libraries are looked for.
+    pub(crate) fn config(&self) -> &LoaderConfig {
+        &self.config
+    }
+
+    /// The file of the driver or runtime itself.
+    pub(crate) fn library_path(&self) -> &std::path::Path {
+        self.library.path()
+    }
+
+    /// The versions, if the library told them.
+    pub(crate) fn known_versions(&self) -> Option<Versions> {
+        self.versions.as_ref().ok().copied()
+    }
+
+    /// The architectures of the devices there are, each once.
+    pub(crate) fn architectures(&self) -> Vec<String> {
+        let count = self.device_count().unwrap_or(0);
+        let ask = |ordinal| {
+            let device = self.device(ordinal).ok()?;
+            self.dialect.architecture(self, device).ok()
+        };
+        let mut all: Vec<String> = (0..count).filter_map(ask).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// The compiler, opened by the first call.
+    fn compiler(&self) -> Result<&RtcLibrary, LoadError> {
+        let forked = || LoadError::forked(D::VENDOR, crate::rtc::library_name(D::VENDOR));
+        if !self.process.is_current() {
+            return Err(forked());
+        }
+        match self.compiler.get_or_init(|| D::open_compiler(self)) {
+            Some(opened) => opened.as_ref().map_err(Clone::clone),
+            None => Err(forked()),
+        }
     }
 
     pub(crate) fn check(&self, call: &'static str, code: Code) -> Result<()> {
@@ -216,6 +269,9 @@ impl<D: Dialect> Driver<D> {
             self.attribute(device, numbers.max_grid_dim[2])?,
         ];
         let pitch = self.attribute(device, numbers.texture_pitch_alignment)? as usize;
+        let shared = self.attribute(device, numbers.max_block_shared_memory)?;
+        // A driver that does not know the attribute has no more to give.
+        let optin = self.attribute(device, numbers.max_block_shared_memory_optin);
         Ok(DeviceInfo {
             vendor: D::VENDOR,
             ordinal,
@@ -233,8 +289,8 @@ impl<D: Dialect> Driver<D> {
                 // texture's demand (32 on Hopper) is less than the memory system likes.
                 pitch_alignment: pitch.next_power_of_two().clamp(256, 4096),
                 max_threads_per_block: self.attribute(device, numbers.max_block_threads)?,
-                max_shared_memory_per_block: self
-                    .attribute(device, numbers.max_block_shared_memory)?,
+                max_shared_memory_per_block: shared,
+                max_shared_memory_per_block_optin: optin.unwrap_or(0).max(shared),
                 max_grid_dim,
                 host_addressable: false,
             },
@@ -324,6 +380,7 @@ impl<'a> Resolver<'a> {
         let (vendor, missing_symbols) = (self.vendor, self.missing);
         built.ok_or(LoadError {
             vendor,
+            library: driver_name(vendor),
             attempts: Vec::new(),
             missing_symbols,
         })

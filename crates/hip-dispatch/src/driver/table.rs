@@ -6,7 +6,7 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::backend::HostFn;
-use crate::loader::Library;
+use crate::loader::{Library, driver_name};
 use crate::{LoadError, Vendor};
 
 /// `CUresult` / `hipError_t`.
@@ -93,7 +93,12 @@ macro_rules! driver_table {
                         }),)*
                         missing,
                     }),
-                    _ => Err(LoadError { vendor, attempts: Vec::new(), missing_symbols: absent }),
+                    _ => Err(LoadError {
+                        vendor,
+                        library: driver_name(vendor),
+                        attempts: Vec::new(),
+                        missing_symbols: absent,
+                    }),
                 }
             }
         }
@@ -204,5 +209,19 @@ driver_table! {
         // What ROCm 5.2 has in place of the above.
         stream_add_callback(Handle, StreamCallback, *mut c_void, c_uint) =
             [c"hipStreamAddCallback"], [c"cuStreamAddCallback"];
+        func_get_attribute(*mut c_int, c_int, Handle) =
+            [c"hipFuncGetAttribute"], [c"cuFuncGetAttribute"];
+        // AMD's hipFuncSetAttribute takes no module's function, and nothing there needs it.
+        func_set_attribute(Handle, c_int, c_int) = [], [c"cuFuncSetAttribute"];
+        occupancy_blocks(*mut c_int, Handle, c_int, usize) =
+            [c"hipModuleOccupancyMaxActiveBlocksPerMultiprocessor"],
+            [c"cuOccupancyMaxActiveBlocksPerMultiprocessor"];
+        // NVIDIA's takes a function that tells the dynamic shared memory of a block size: two
+        // signatures, so two entries.
+        occupancy_block_size(*mut c_int, *mut c_int, Handle, usize, c_int) =
+            [c"hipModuleOccupancyMaxPotentialBlockSize"], [];
+        occupancy_block_size_with(
+            *mut c_int, *mut c_int, Handle, *const c_void, usize, c_int
+        ) = [], [c"cuOccupancyMaxPotentialBlockSize"];
     }
 }

@@ -11,12 +11,14 @@ use super::memory::Kind;
 use super::module::{Function, Module};
 use super::registry::next_id;
 use super::stream::{Stream, Work};
-use super::{Host, code, context, device, fail, lock, no_thread, stream_failed, system_memory};
+use super::{
+    Host, code, context, device, fail, lock, no_thread, pool, stream_failed, system_memory,
+};
 use crate::{
     Backend, ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventFlags, EventHandle,
-    FunctionHandle, HostAllocFlags, HostFn, ImageKind, LaunchConfig, LoadedLibrary, Memcpy2D,
-    MemoryInfo, MemsetValue, ModuleHandle, ModuleImage, Result, StreamFlags, StreamHandle, Vendor,
-    Versions,
+    FunctionAttributes, FunctionHandle, HostAllocFlags, HostFn, ImageKind, LaunchConfig,
+    LoadedLibrary, Memcpy2D, MemoryInfo, MemsetValue, ModuleHandle, ModuleImage, Result,
+    StreamFlags, StreamHandle, SuggestedBlockSize, Vendor, Versions,
 };
 
 /// This crate's version in the vendors' way: `major * 1000 + minor * 10`.
@@ -35,6 +37,12 @@ impl Host {
             let text = format!("{bytes} bytes are more than the system has left");
             fail(call, code::OUT_OF_MEMORY, text)
         })
+    }
+
+    fn function(&self, call: &'static str, handle: FunctionHandle) -> Result<Arc<Function>> {
+        self.current(call)?;
+        let function = self.functions.get(handle.as_raw());
+        function.ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live function"))
     }
 
     fn event(&self, call: &'static str, handle: EventHandle) -> Result<Arc<Event>> {
@@ -65,7 +73,7 @@ impl Backend for Host {
     }
 
     fn image_kind(&self) -> ImageKind {
-        ImageKind::HostTable
+        ImageKind::Host
     }
 
     fn device_count(&self) -> Result<u32> {
@@ -422,11 +430,14 @@ impl Backend for Host {
     unsafe fn module_load(&self, image: ModuleImage<'_>) -> Result<ModuleHandle> {
         let call = "module_load";
         let device = self.current(call)?.ordinal;
-        let ModuleImage::HostTable(kernels) = image else {
-            let text = format!("the CPU takes a table of its own functions, not {image:?}");
-            return Err(fail(call, code::INVALID_IMAGE, text));
+        let module = match image {
+            ModuleImage::HostTable(table) => Module::from_table(device, table),
+            // SAFETY: the caller's promise, that the object is what `hip-rtc` built.
+            ModuleImage::HostObject(bytes) => unsafe { Module::from_object(device, bytes) },
+            _ => Err(format!(
+                "the CPU takes its own functions or a shared object of such, not {image:?}"
+            )),
         };
-        let module = Module::new(device, kernels);
         let module = module.map_err(|text| fail(call, code::INVALID_IMAGE, text))?;
         Ok(ModuleHandle::from_raw(
             self.modules.insert(next_id(), Arc::new(module)),
@@ -468,7 +479,7 @@ impl Backend for Host {
             let id = next_id();
             let function = Function {
                 device: module.device,
-                kernel: module.kernels[index],
+                kernel: module.kernels[index].clone(),
             };
             self.functions.insert(id, Arc::new(function));
             id
@@ -486,12 +497,9 @@ impl Backend for Host {
         args: &mut [*mut c_void],
     ) -> Result<()> {
         let call = "launch_kernel";
-        self.current(call)?;
-        let invalid_handle = |text| fail(call, code::INVALID_HANDLE, text);
-        let function = self.functions.get(function.as_raw());
-        let function = function.ok_or_else(|| invalid_handle("the handle is no live function"))?;
+        let function = self.function(call, function)?;
         // SAFETY: the caller's promise: each address holds the argument that the kernel takes.
-        let launch = unsafe { Launch::new(function.kernel, config, args) };
+        let launch = unsafe { Launch::new(function.kernel.clone(), config, args) };
         let launch = launch.map_err(|text| {
             fail(
                 call,
@@ -501,10 +509,45 @@ impl Backend for Host {
         })?;
         let target = self.target(call, stream)?;
         if function.device != target.stream.device {
-            return Err(invalid_handle(
-                "function and stream belong to different contexts",
-            ));
+            let text = "function and stream belong to different contexts";
+            return Err(fail(call, code::INVALID_HANDLE, text));
         }
         target.finish(target.enqueue(Work::Launch(launch))?)
+    }
+
+    /// Registers, and memory of threads and blocks, are the C++ compiler's: they are not counted.
+    unsafe fn function_attributes(&self, function: FunctionHandle) -> Result<FunctionAttributes> {
+        let function = self.function("function_attributes", function)?;
+        Ok(FunctionAttributes {
+            max_threads_per_block: function.max_threads(),
+            ..FunctionAttributes::default()
+        })
+    }
+
+    /// A CPU's thread runs one block at a time.
+    unsafe fn occupancy(
+        &self,
+        function: FunctionHandle,
+        block_threads: u32,
+        dynamic_shared_bytes: u32,
+    ) -> Result<u32> {
+        let function = self.function("occupancy", function)?;
+        let fits = (1..=function.max_threads()).contains(&block_threads)
+            && dynamic_shared_bytes <= device::MAX_SHARED_MEMORY;
+        Ok(u32::from(fits))
+    }
+
+    /// A loop long enough to be vectorised, and a block for each of the CPU's threads.
+    unsafe fn suggested_block_size(
+        &self,
+        function: FunctionHandle,
+        dynamic_shared_bytes: u32,
+    ) -> Result<SuggestedBlockSize> {
+        let _ = dynamic_shared_bytes; // As much as is allowed costs no block its place.
+        let function = self.function("suggested_block_size", function)?;
+        Ok(SuggestedBlockSize {
+            block_threads: function.max_threads().min(256),
+            min_grid_blocks: pool::parallelism().try_into().unwrap_or(u32::MAX),
+        })
     }
 }

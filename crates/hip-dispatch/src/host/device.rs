@@ -133,6 +133,7 @@ pub(super) fn info(ordinal: u32) -> DeviceInfo {
             pitch_alignment: PITCH_ALIGNMENT,
             max_threads_per_block: MAX_THREADS_PER_BLOCK,
             max_shared_memory_per_block: MAX_SHARED_MEMORY,
+            max_shared_memory_per_block_optin: MAX_SHARED_MEMORY,
             max_grid_dim: MAX_GRID,
             host_addressable: true,
         },

@@ -2,8 +2,12 @@
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::device::{MAX_GRID, MAX_SHARED_MEMORY, MAX_THREADS_PER_BLOCK};
+use super::fiber;
+use super::module::Kernel;
 use super::pool::for_ranges;
 use crate::LaunchConfig;
 
@@ -62,9 +66,9 @@ impl Line {
     const EMPTY: Line = Line([MaybeUninit::uninit(); LINE_BYTES]);
 }
 
-/// A launch with its own copy of the arguments.
+/// A launch with its own copy of the arguments. It keeps the kernel's code loaded.
 pub(super) struct Launch {
-    kernel: HostKernel,
+    kernel: Arc<Kernel>,
     shape: HostLaunch,
     arguments: [Line; INLINE_BYTES / LINE_BYTES],
     /// Holds the arguments if they are more than fit in `arguments`; else empty.
@@ -86,7 +90,7 @@ impl Launch {
     /// Each address in `args` is null or valid for reading as many bytes as the kernel's table
     /// entry says.
     pub(super) unsafe fn new(
-        kernel: HostKernel,
+        kernel: Arc<Kernel>,
         config: &LaunchConfig,
         args: &[*mut c_void],
     ) -> Result<Self, &'static str> {
@@ -101,12 +105,16 @@ impl Launch {
             shared_mem_bytes,
         };
         check_shape(&shape)?;
+        let threads: u32 = block_dim.iter().product(); // at most 1024, checked
+        if kernel.max_threads.is_some_and(|most| threads > most) {
+            return Err("a block has more threads than the kernel's __launch_bounds__");
+        }
         if args.len() != kernel.arg_sizes.len() {
             return Err("the kernel takes another number of arguments");
         }
         if args
             .iter()
-            .zip(kernel.arg_sizes)
+            .zip(kernel.arg_sizes.iter())
             .any(|(arg, size)| arg.is_null() && *size > 0)
         {
             return Err("the address of an argument is null");
@@ -121,7 +129,7 @@ impl Launch {
             bytes.div_ceil(LINE_BYTES)
         };
         let mut launch = Launch {
-            kernel,
+            kernel: kernel.clone(),
             shape,
             arguments: [Line::EMPTY; INLINE_BYTES / LINE_BYTES],
             spilled: vec![Line::EMPTY; spilled].into(),
@@ -133,7 +141,7 @@ impl Launch {
         };
         let base = lines.as_mut_ptr().cast::<u8>();
         let mut offset = 0;
-        for (arg, size) in args.iter().zip(kernel.arg_sizes) {
+        for (arg, size) in args.iter().zip(kernel.arg_sizes.iter()) {
             let (start, end) = place(offset, *size);
             if *size > 0 {
                 // SAFETY: the storage holds `bytes` bytes, which is where the last argument
@@ -148,11 +156,11 @@ impl Launch {
         Ok(launch)
     }
 
-    /// Runs every block, and returns when all are done.
+    /// Runs every block, and returns when all are done; `false` if the kernel failed.
     ///
     /// # Safety
     /// The kernel may be run with these arguments now.
-    pub(super) unsafe fn run(&self) {
+    pub(super) unsafe fn run(&self) -> bool {
         let lines = if self.spilled.is_empty() {
             &self.arguments[..]
         } else {
@@ -169,7 +177,7 @@ impl Launch {
             &mut many[..]
         };
         let mut offset = 0;
-        for (address, size) in addresses.iter_mut().zip(self.kernel.arg_sizes) {
+        for (address, size) in addresses.iter_mut().zip(self.kernel.arg_sizes.iter()) {
             let (start, end) = place(offset, *size);
             // SAFETY: `new` made the storage as large as the last argument's end.
             *address = unsafe { base.add(start) }.cast();
@@ -179,6 +187,7 @@ impl Launch {
             function: self.kernel.function,
             args: addresses,
             shape: &self.shape,
+            failed: AtomicBool::new(false),
         };
         let [grid_x, grid_y, grid_z] = self.shape.grid_dim.map(u64::from);
         let blocks = grid_x * grid_y * grid_z; // at most 2^63, by the limits
@@ -195,6 +204,7 @@ impl Launch {
         };
         // SAFETY: the caller's promise; `for_ranges` gives each block to one call.
         for_ranges(blocks, least, |first, end| unsafe { call.run(first, end) });
+        !call.failed.into_inner()
     }
 }
 
@@ -203,6 +213,7 @@ struct Call<'a> {
     function: HostKernelFn,
     args: &'a [*const c_void],
     shape: &'a HostLaunch,
+    failed: AtomicBool,
 }
 
 // SAFETY: a kernel only reads the argument block through these addresses, as
@@ -213,8 +224,14 @@ impl Call<'_> {
     /// # Safety
     /// The kernel may be run for these blocks.
     unsafe fn run(&self, first: u64, end: u64) {
+        if self.failed.load(Ordering::Relaxed) {
+            return;
+        }
         // SAFETY: the caller's promise; the addresses and the shape outlive the call.
         unsafe { (self.function)(self.args.as_ptr(), self.shape, first, end) };
+        if fiber::take_failure() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -6,8 +6,9 @@
 //! * A stream is a thread with a queue: asynchronous, in order. The null stream is one per
 //!   device; a call on it first waits for the streams that are not
 //!   [`crate::StreamFlags::NON_BLOCKING`] and returns when its work is done.
-//! * Kernels are functions of this process ([`HostKernel`]); the blocks of a launch are spread
-//!   over the CPU's threads.
+//! * Kernels are functions of this process ([`HostKernel`]) or of a shared object that `hip-rtc`
+//!   built ([`crate::ModuleImage::HostObject`]); the blocks of a launch are spread over the CPU's
+//!   threads, and all threads of a block run on one of them.
 //! * Handles are numbers that are never used twice: a destroyed or foreign one is an error.
 //! * What CUDA's driver refuses is refused here, with its codes: a call without a current
 //!   context, a context that nobody retains, a stream of another context.
@@ -25,9 +26,12 @@ mod context;
 mod copy;
 mod device;
 mod event;
+mod fiber;
+mod image_file;
 mod launch;
 mod memory;
 mod module;
+mod object;
 mod pool;
 mod registry;
 mod stream;
@@ -44,6 +48,7 @@ use event::Event;
 pub use launch::{HostKernel, HostKernelFn, HostLaunch};
 use memory::{FreeError, Kind, Memory};
 use module::{Function, Module};
+pub use object::{ObjectKernel, ObjectParam, object_kernels};
 use registry::Registry;
 use stream::{Refused, Stream, Work};
 

@@ -241,7 +241,7 @@ impl Work {
             // SAFETY: as above.
             Work::Fill(fill) => unsafe { fill.run() },
             // SAFETY: as above.
-            Work::Launch(launch) => unsafe { launch.run() },
+            Work::Launch(launch) => return unsafe { launch.run() },
             Work::Wait(event, generation) => return event.wait(generation),
             Work::Record(event, generation) => event.complete(generation, false),
             // SAFETY: as above.

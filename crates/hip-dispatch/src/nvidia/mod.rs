@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use crate::driver::{Attributes, Code, Dialect, Driver, Resolver, c_text};
 use crate::loader::Library;
+use crate::rtc::RtcLibrary;
 use crate::{ContextGuardToken, ContextHandle, ImageKind, LoadError, LoaderConfig, Result, Vendor};
 
 /// NVIDIA's driver (`libcuda.so.1`, `nvcuda.dll`).
@@ -17,7 +18,7 @@ impl NvidiaCuda {
     /// # Errors
     /// No file loads, or the driver is too old to have a function that nothing works without.
     pub(crate) fn load(config: &LoaderConfig) -> Result<NvidiaCuda, LoadError> {
-        Driver::load_from(names::driver_candidates(config), c"cuInit")
+        Driver::load_from(config, names::driver_candidates(config), c"cuInit")
     }
 }
 
@@ -34,12 +35,18 @@ pub(crate) struct Cuda {
     get_error_string: ErrorText,
     push: CtxPush,
     pop: CtxPop,
+    /// Spares both where the context is current already: it reads a variable of the thread's.
+    get_current: Option<CtxPop>,
     retain: PrimaryRetain,
     release: PrimaryRelease,
 }
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.
 const COMPUTE_CAPABILITY: [c_int; 2] = [75, 76];
+
+/// In a token: the context was pushed, or was current already.
+const PUSHED: c_int = 0;
+const CURRENT: c_int = -1;
 
 impl Dialect for Cuda {
     const VENDOR: Vendor = Vendor::Nvidia;
@@ -50,6 +57,7 @@ impl Dialect for Cuda {
         integrated: 18,
         max_block_threads: 1,
         max_block_shared_memory: 8,
+        max_block_shared_memory_optin: 97,
         max_grid_dim: [5, 6, 7],
         multiprocessors: 16,
         texture_pitch_alignment: 51,
@@ -69,12 +77,15 @@ impl Dialect for Cuda {
                 resolver.get::<PrimaryRelease>(c"cuDevicePrimaryCtxRelease_v2"),
             )
         };
+        // SAFETY: as above; its signature is that of cuCtxPopCurrent.
+        let get_current = unsafe { resolver.get::<CtxPop>(c"cuCtxGetCurrent") };
         let build = || {
             Some(Cuda {
                 get_error_name: name?,
                 get_error_string: text?,
                 push: push?,
                 pop: pop?,
+                get_current,
                 retain: retain?,
                 release: release?,
             })
@@ -129,20 +140,36 @@ impl Dialect for Cuda {
         }
     }
 
+    #[inline]
     fn push(&self, context: ContextHandle) -> Result<ContextGuardToken, (&'static str, Code)> {
+        if let Some(get_current) = self.get_current {
+            let mut current = std::ptr::null_mut();
+            // SAFETY: `current` is writable.
+            if unsafe { get_current(&mut current) } == 0 && current == context.as_raw() {
+                return Ok(ContextGuardToken { previous: CURRENT });
+            }
+        }
         // SAFETY: the context is alive by the contract of `Backend`.
         match unsafe { (self.push)(context.as_raw()) } {
-            0 => Ok(ContextGuardToken { previous: 0 }),
+            0 => Ok(ContextGuardToken { previous: PUSHED }),
             code => Err(("cuCtxPushCurrent_v2", code)),
         }
     }
 
-    fn pop(&self, _token: ContextGuardToken) -> Result<(), (&'static str, Code)> {
+    #[inline]
+    fn pop(&self, token: ContextGuardToken) -> Result<(), (&'static str, Code)> {
+        if token.previous == CURRENT {
+            return Ok(());
+        }
         let mut popped = std::ptr::null_mut();
         // SAFETY: `popped` is writable.
         match unsafe { (self.pop)(&mut popped) } {
             0 => Ok(()),
             code => Err(("cuCtxPopCurrent_v2", code)),
         }
+    }
+
+    fn open_compiler(driver: &Driver<Self>) -> Result<RtcLibrary, LoadError> {
+        RtcLibrary::open_nvrtc(driver.config(), &driver.architectures())
     }
 }

@@ -39,6 +39,12 @@ macro_rules! delegate_memory_and_modules {
                 function: FunctionHandle, config: &LaunchConfig, stream: StreamHandle,
                 args: &mut [*mut c_void]
             ) -> ();
+            fn function_attributes(function: FunctionHandle) -> hip_dispatch::FunctionAttributes;
+            fn allow_dynamic_shared_memory(function: FunctionHandle, bytes: u32) -> ();
+            fn occupancy(function: FunctionHandle, threads: u32, shared: u32) -> u32;
+            fn suggested_block_size(
+                function: FunctionHandle, shared: u32
+            ) -> hip_dispatch::SuggestedBlockSize;
         }
         delegate_releases! {
             fn mem_free(ptr: DevicePtr);

@@ -347,7 +347,7 @@ fn the_device_describes_itself() {
     assert_eq!(host.vendor(), Vendor::Host);
     assert_eq!(host.device_count().unwrap(), 3);
     assert_eq!(Host::new(0).device_count().unwrap(), 1);
-    assert_eq!(host.image_kind(), ImageKind::HostTable);
+    assert_eq!(host.image_kind(), ImageKind::Host);
     assert!(host.libraries().is_empty() && host.missing_symbols().is_empty());
     assert!(host.versions().unwrap().driver > 0);
     assert_eq!(kind(host.device_info(3)), ErrorKind::InvalidDevice);
