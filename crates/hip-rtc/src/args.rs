@@ -1,42 +1,91 @@
 use std::ffi::c_void;
+use std::fmt;
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
-use hip_core::DevicePtr;
+use hip_core::{Device, DeviceBuffer, DevicePtr, PinnedBuffer};
 use smallvec::SmallVec;
 
+use crate::{Error, KernelMemory, Result};
+
 /// A value that can be a kernel's argument, byte for byte as the kernel reads it.
+///
+/// A struct of one's own becomes one by being `#[repr(C)]`, having the fields of the kernel's
+/// struct, and an `unsafe impl`. Values that need no struct of their own need no `unsafe`: scalars,
+/// [`DevicePtr`], and arrays of these (for a kernel's `struct { float v[4]; }` by value).
+///
+/// ```
+/// use hip_rtc::{KernelArg, KernelArgs};
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Gain {
+///     factor: f32,
+///     channel: u32,
+/// }
+/// // SAFETY: laid out as the kernel's `struct Gain { float factor; unsigned channel; };`.
+/// unsafe impl KernelArg for Gain {}
+///
+/// let mut args = KernelArgs::new();
+/// args.add(Gain { factor: 0.5, channel: 2 });
+/// args.add([1.0_f32; 4]);
+/// assert_eq!(args.len(), 2);
+/// ```
 ///
 /// # Safety
 /// The type's size, alignment and layout are those of the kernel's parameter type on every
 /// compiler: a scalar, a device address, or a `#[repr(C)]` struct of such.
-pub unsafe trait KernelArg: Copy + 'static {}
+pub unsafe trait KernelArg: Copy + 'static {
+    /// Whether it is a device address, and nothing else.
+    const IS_ADDRESS: bool = false;
+}
 
 macro_rules! scalars {
     ($($type:ty),*) => {
-        // SAFETY: fixed-width scalars are laid out alike by every compiler served.
+        // SAFETY: scalars of fixed width, and of the address's width on 64-bit platforms, are laid
+        // out alike by every compiler served.
         $(unsafe impl KernelArg for $type {})*
     };
 }
 
-scalars!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
+scalars!(
+    bool, u8, i8, u16, i16, u32, i32, u64, i64, usize, isize, f32, f64
+);
 
 // SAFETY: a transparent 64-bit address, as a kernel's pointer parameter is.
-unsafe impl KernelArg for DevicePtr {}
+unsafe impl KernelArg for DevicePtr {
+    const IS_ADDRESS: bool = true;
+}
+
+// SAFETY: a C struct whose only member is an array is laid out as the array.
+unsafe impl<T: KernelArg, const N: usize> KernelArg for [T; N] {}
 
 /// Room for values before the heap is used, in units of 16 bytes.
 const INLINE_UNITS: usize = 32;
 /// Arguments before the heap is used.
-const INLINE_ARGS: usize = 16;
+pub(crate) const INLINE_ARGS: usize = 16;
+
+/// Set in a size where the value is an address.
+pub(crate) const ADDRESS: u32 = 1 << 31;
 
 /// Argument values in the order of the kernel's parameters.
 ///
-/// No heap is used for up to 16 arguments of 512 bytes in all.
-#[derive(Debug, Clone, Default)]
+/// No heap is used for up to 16 arguments of 512 bytes in all. They can be used for any number of
+/// launches.
+#[derive(Clone, Default)]
 pub struct KernelArgs {
     /// The values, each at a multiple of 16 bytes; what lies between them was never written.
     values: SmallVec<[MaybeUninit<Unit>; INLINE_UNITS]>,
     /// Where each argument starts, in units.
     starts: SmallVec<[u32; INLINE_ARGS]>,
+    /// The size of each argument in bytes, with [`ADDRESS`].
+    sizes: SmallVec<[u32; INLINE_ARGS]>,
+    /// Memory whose address a launch asks for, and which argument it is.
+    memories: SmallVec<[(u32, Arc<dyn KernelMemory>); 4]>,
+    /// Whose the buffers among the arguments are.
+    owner: Option<Device>,
+    /// The first buffer of another device than `owner`'s.
+    stranger: Option<(usize, Device)>,
 }
 
 /// The strictest alignment that a kernel parameter has.
@@ -58,7 +107,11 @@ impl KernelArgs {
             assert!(
                 align_of::<T>() <= 16,
                 "kernel parameters align to 16 bytes at most"
-            )
+            );
+            assert!(
+                size_of::<T>() <= 1 << 20,
+                "kernel parameters are 32764 bytes at most, on any vendor"
+            );
         };
         let (start, units) = (self.values.len(), size_of::<T>().div_ceil(16).max(1));
         self.values.reserve(units);
@@ -69,9 +122,53 @@ impl KernelArgs {
             self.values.as_mut_ptr().add(start).cast::<T>().write(value);
         }
         self.starts.push(start as u32);
+        let address = if T::IS_ADDRESS { ADDRESS } else { 0 };
+        self.sizes.push(size_of::<T>() as u32 | address);
+    }
+
+    /// Adds a buffer's address, after `offset` bytes. A launch on another device than the buffer's is
+    /// refused. The buffer is not kept alive.
+    ///
+    /// # Errors
+    /// `offset` lies outside the buffer.
+    pub fn add_buffer(&mut self, buffer: &DeviceBuffer, offset: usize) -> Result<()> {
+        within(offset, buffer.len())?;
+        self.note_device(buffer.device());
+        self.add(buffer.as_raw().offset(offset));
+        Ok(())
+    }
+
+    /// As [`KernelArgs::add_buffer`], for pinned memory, which the device reads and writes through
+    /// the bus: both vendors map it at its own address.
+    ///
+    /// # Errors
+    /// `offset` lies outside the buffer.
+    pub fn add_pinned(&mut self, buffer: &PinnedBuffer, offset: usize) -> Result<()> {
+        within(offset, buffer.len())?;
+        self.note_device(buffer.device());
+        self.add(DevicePtr(buffer.as_ptr().addr() as u64).offset(offset));
+        Ok(())
+    }
+
+    /// Adds memory whose address is asked for, and whose order is kept, by each launch. It is kept
+    /// as long as the arguments are.
+    pub fn add_memory(&mut self, memory: Arc<dyn KernelMemory>) {
+        self.memories.push((self.starts.len() as u32, memory));
+        self.add(DevicePtr::NULL);
+    }
+
+    fn note_device(&mut self, device: &Device) {
+        match &self.owner {
+            None => self.owner = Some(device.clone()),
+            Some(owner) if owner != device && self.stranger.is_none() => {
+                self.stranger = Some((self.len(), device.clone()));
+            }
+            Some(_) => {}
+        }
     }
 
     /// How many there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
@@ -81,13 +178,78 @@ impl KernelArgs {
         self.starts.is_empty()
     }
 
+    /// The size of each in bytes, with [`ADDRESS`].
+    #[inline]
+    pub(crate) fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    pub(crate) fn memories(&self) -> &[(u32, Arc<dyn KernelMemory>)] {
+        &self.memories
+    }
+
+    /// Fails if a buffer or memory among the arguments is not `device`'s.
+    #[inline]
+    pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
+        let own = match &self.owner {
+            Some(owner) => self.stranger.is_none() && owner == device,
+            None => true,
+        };
+        match own && self.memories.iter().all(|(_, m)| m.device() == device) {
+            true => Ok(()),
+            false => Err(self.foreign(device)),
+        }
+    }
+
+    #[cold]
+    fn foreign(&self, device: &Device) -> Error {
+        let memory = self.memories.iter().find(|(_, m)| m.device() != device);
+        let (what, found) = match (memory, &self.owner, &self.stranger) {
+            (Some((index, memory)), ..) => (format!("argument {index}"), memory.device()),
+            (None, Some(owner), _) if owner != device => {
+                ("a buffer among the arguments".to_owned(), owner)
+            }
+            (None, _, Some((index, stranger))) => (format!("argument {index}"), stranger),
+            (None, ..) => ("a buffer among the arguments".to_owned(), device),
+        };
+        Error::WrongDevice {
+            what,
+            found: format!("{found:?}"),
+            expected: format!("{device:?}"),
+        }
+    }
+
     /// The address of each value, valid until `self` is changed or dropped.
-    pub(crate) fn addresses(&self) -> SmallVec<[*mut c_void; INLINE_ARGS]> {
+    #[inline]
+    pub(crate) fn addresses(&self) -> Addresses {
         let base = self.values.as_ptr();
         self.starts
             .iter()
             .map(|start| base.wrapping_add(*start as usize) as *mut c_void)
             .collect()
+    }
+}
+
+/// Where each argument's value is.
+pub(crate) type Addresses = SmallVec<[*mut c_void; INLINE_ARGS]>;
+
+fn within(offset: usize, size: usize) -> Result<()> {
+    match offset < size {
+        true => Ok(()),
+        false => Err(hip_core::Error::OutOfBounds {
+            offset,
+            len: 1,
+            size,
+        }
+        .into()),
+    }
+}
+
+impl fmt::Debug for KernelArgs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sizes = self.sizes.iter().map(|size| size & !ADDRESS);
+        f.write_str("KernelArgs of bytes ")?;
+        f.debug_list().entries(sizes).finish()
     }
 }
 
@@ -117,8 +279,10 @@ mod tests {
         args.add(params);
         args.add(DevicePtr(0x1234_5678_9abc));
         args.add(-2.5f64);
+        args.add([1.5_f32, -1.5]);
+        args.add(true);
         let addresses = args.addresses();
-        assert_eq!(addresses.len(), 4);
+        assert_eq!(addresses.len(), 6);
         assert!(
             addresses
                 .iter()
@@ -130,14 +294,17 @@ mod tests {
             assert_eq!(*addresses[1].cast::<Params>(), params);
             assert_eq!(*addresses[2].cast::<u64>(), 0x1234_5678_9abc);
             assert_eq!(*addresses[3].cast::<f64>(), -2.5);
+            assert_eq!(*addresses[4].cast::<[f32; 2]>(), [1.5, -1.5]);
+            assert_eq!(*addresses[5].cast::<u8>(), 1);
         }
+        assert_eq!(args.sizes(), [1, 56, 8 | ADDRESS, 8, 8, 1]);
     }
 
     #[test]
     fn sixteen_arguments_stay_off_the_heap() {
         let mut args = KernelArgs::new();
         (0..16).for_each(|value| args.add::<u64>(value));
-        assert!(!args.values.spilled() && !args.starts.spilled());
+        assert!(!args.values.spilled() && !args.starts.spilled() && !args.sizes.spilled());
         assert!(!args.addresses().spilled());
         args.add(0u8);
         assert_eq!(args.len(), 17);

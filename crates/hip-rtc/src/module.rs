@@ -1,17 +1,29 @@
+mod function;
+mod image;
+mod lifetime;
+
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use hip_core::{Device, Stream};
-use hip_dispatch::{
-    ErrorKind, FunctionHandle, ImageKind, LaunchConfig, ModuleHandle, ModuleImage, StreamHandle,
-};
+use hip_dispatch::{ErrorKind, ImageKind, ModuleHandle, ModuleImage, StreamHandle};
 
-use crate::{Error, KernelArgs, Prebuilt, Result};
+use crate::cache::{self, Cache};
+use crate::compile::{Compiled, compile_in};
+use crate::error::RefusedError;
+use crate::image::{ImageError, ImageFormat, KernelInfo};
+use crate::{Error, KernelArgs, KernelSource, LaunchConfig, Prebuilt, Result};
+pub use function::Function;
+use function::State;
+use lifetime::Users;
 
-/// A loaded module: kernels of one device. Cheap to clone; unloaded with the last clone, and
-/// whoever enqueues a launch keeps one until the work is done.
+/// A loaded module: kernels of one device. Cheap to clone.
+///
+/// With the last clone, and the last [`Function`], it is unloaded: at once if the streams that it was
+/// launched on are idle, else by the device's completion worker when they are done. So nobody needs
+/// to keep a module for the sake of a launch.
 #[derive(Clone)]
 pub struct KernelModule(Arc<Inner>);
 
@@ -19,74 +31,176 @@ struct Inner {
     device: Device,
     handle: ModuleHandle,
     name: String,
-    functions: RwLock<HashMap<String, FunctionHandle>>,
+    /// What the image says of its kernels; `None` where it cannot be read.
+    kernels: Option<Vec<KernelInfo>>,
+    functions: RwLock<HashMap<String, Arc<State>>>,
+    users: Users,
+    /// What a launch without a stream is enqueued on, under an identity of this module's.
+    default_stream: OnceLock<Stream>,
 }
 
-/// A kernel of a module, which it keeps loaded.
-#[derive(Clone)]
-pub struct Function {
-    module: KernelModule,
-    handle: FunctionHandle,
+/// An image ready for the driver, and what is known of it.
+struct Loadable<'a> {
+    name: &'a str,
+    image: ModuleImage<'a>,
+    kernels: Option<Vec<KernelInfo>>,
 }
 
 impl KernelModule {
+    /// Compiles a text and loads the result. What was compiled before, by this process or another,
+    /// comes from the cache, and no compiler is opened ([`crate::cache`]).
+    ///
+    /// See [`crate::compile`] for options and headers. Kernels are found by name if they are
+    /// `extern "C" __global__`.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let device = hip_core::Device::open(&hip_core::DeviceSelector::Auto)?;
+    /// let module = hip_rtc::KernelModule::from_source(
+    ///     &device,
+    ///     r#"extern "C" __global__ void fill(float *out, float value, unsigned count) {
+    ///            unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    ///            if (i < count) out[i] = value;
+    ///        }"#,
+    ///     &["--use_fast_math"],
+    /// )?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::compile`], or the driver refuses the result.
+    pub fn from_source<'a>(
+        device: &Device,
+        source: impl Into<KernelSource<'a>>,
+        options: &[&str],
+    ) -> Result<KernelModule> {
+        KernelModule::from_source_in(cache::global(), device, source, options)
+    }
+
+    /// As [`KernelModule::from_source`], with a cache of one's own.
+    ///
+    /// # Errors
+    /// As [`KernelModule::from_source`].
+    pub fn from_source_in<'a>(
+        cache: &Cache,
+        device: &Device,
+        source: impl Into<KernelSource<'a>>,
+        options: &[&str],
+    ) -> Result<KernelModule> {
+        let source = source.into();
+        let compiled = compile_in(cache, device, &source, options)?;
+        KernelModule::from_image(device, source.name, &compiled.image)
+            .map_err(|error| refused(device, &compiled, error))
+    }
+
+    /// Loads an image: PTX text or a CUBIN on NVIDIA, a code object or a clang offload bundle on AMD,
+    /// a shared object that [`crate::host`] made on Host.
+    ///
+    /// # Errors
+    /// The image is of another kind than the device takes, is cut off, or is not for its
+    /// architecture.
+    ///
+    /// # Safety
+    /// An image is code: it comes from where the caller trusts it to. (A host object runs in this
+    /// process as soon as it is loaded.)
+    pub unsafe fn from_binary(device: &Device, image: &[u8]) -> Result<KernelModule> {
+        KernelModule::from_image(device, "an image", image)
+    }
+
     /// Loads the image that fits the device. No compiler library is opened; NVIDIA's driver
     /// compiles the PTX and keeps the result in its own cache.
     ///
     /// # Errors
     /// There is no image for the device's architecture, or the driver refuses it.
     pub fn from_prebuilt(device: &Device, prebuilt: &Prebuilt) -> Result<KernelModule> {
+        let no_image = |device: String| Error::NoImage {
+            module: prebuilt.name.to_owned(),
+            device,
+            have: prebuilt.architectures(),
+        };
         match device.backend().image_kind() {
             ImageKind::Cuda => {
-                let text = CString::new(prebuilt.ptx.inflate()?)
-                    .map_err(|_| Error::Nul(format!("the PTX of {}", prebuilt.name)))?;
-                KernelModule::load(device, prebuilt.name, ModuleImage::Ptx(&text))
+                KernelModule::from_image(device, prebuilt.name, &prebuilt.ptx.inflate()?)
             }
             ImageKind::AmdCodeObject => {
-                let architecture = &device.info().architecture;
-                let object = prebuilt.code_object(architecture).ok_or_else(|| {
-                    let (module, device) = (prebuilt.name.to_owned(), device.info().to_string());
-                    Error::NoImage {
-                        module,
-                        device,
-                        have: prebuilt.architectures(),
-                    }
-                })?;
-                KernelModule::load(
-                    device,
-                    prebuilt.name,
-                    ModuleImage::Binary(&object.image.inflate()?),
-                )
+                let object = prebuilt
+                    .code_object(&device.info().architecture)
+                    .ok_or_else(|| no_image(device.info().to_string()))?;
+                KernelModule::from_image(device, prebuilt.name, &object.image.inflate()?)
             }
-            ImageKind::HostTable => {
-                let table = ModuleImage::HostTable((prebuilt.host)());
-                KernelModule::load(device, prebuilt.name, table)
-            }
-            other => Err(Error::NoImage {
-                module: prebuilt.name.to_owned(),
-                device: format!("{} ({other:?})", device.info()),
-                have: prebuilt.architectures(),
-            }),
+            ImageKind::Host => KernelModule::load(
+                device,
+                Loadable {
+                    name: prebuilt.name,
+                    image: ModuleImage::HostTable((prebuilt.host)()),
+                    kernels: None,
+                },
+            ),
+            other => Err(no_image(format!("{} ({other:?})", device.info()))),
         }
     }
 
-    fn load(device: &Device, name: &str, image: ModuleImage<'_>) -> Result<KernelModule> {
+    /// Checks an image and loads it.
+    fn from_image(device: &Device, name: &str, bytes: &[u8]) -> Result<KernelModule> {
+        let format = image::check(device, bytes)?;
+        let kernels = match crate::image::kernels(bytes) {
+            Ok(kernels) => Some(kernels),
+            Err(error @ ImageError::Truncated { .. }) => return Err(error.into()),
+            Err(error) => {
+                tracing::debug!(%name, %error, "arguments of launches are not checked");
+                None
+            }
+        };
+        let text;
+        let image = match format {
+            ImageFormat::Ptx => {
+                text = image::ptx_text(name, bytes)?;
+                ModuleImage::Ptx(&text)
+            }
+            ImageFormat::HostObject => ModuleImage::HostObject(bytes),
+            _ => ModuleImage::Binary(bytes),
+        };
+        let loadable = Loadable {
+            name,
+            image,
+            kernels,
+        };
+        KernelModule::load(device, loadable)
+    }
+
+    fn load(device: &Device, loadable: Loadable<'_>) -> Result<KernelModule> {
+        let Loadable {
+            name,
+            image,
+            kernels,
+        } = loadable;
         let _bound = device.bind()?;
         tracing::debug!(%name, ?image, device = %device.info(), "loading module");
-        // SAFETY: PTX is NUL-terminated, a binary is an ELF file whose header tells its size, and
-        // a table is of this process; all were built with the crate that holds them.
+        // SAFETY: PTX is NUL-terminated, a binary is as long as its header tells, a table is of this
+        // process; what they do was vouched for by whoever gave them, or was compiled just now.
         let handle = unsafe { device.backend().module_load(image) }?;
         Ok(KernelModule(Arc::new(Inner {
             device: device.clone(),
             handle,
             name: name.to_owned(),
+            kernels,
             functions: RwLock::default(),
+            users: Users::default(),
+            default_stream: OnceLock::new(),
         })))
     }
 
     /// The device it is loaded on.
+    #[inline]
     pub fn device(&self) -> &Device {
         &self.0.device
+    }
+
+    /// The kernels and what they take; `None` where the image does not say (a prebuilt table of
+    /// Host's).
+    pub fn functions(&self) -> Option<&[KernelInfo]> {
+        self.0.kernels.as_deref()
     }
 
     /// The kernel `name`.
@@ -94,14 +208,11 @@ impl KernelModule {
     /// # Errors
     /// There is none of that name.
     pub fn function(&self, name: &str) -> Result<Function> {
-        let handle = self.lookup(name)?;
-        Ok(Function {
-            module: self.clone(),
-            handle,
-        })
+        Ok(Function::new(self.clone(), self.lookup(name)?))
     }
 
-    /// Enqueues a launch of the kernel `name` on `stream` (`None`: the default stream).
+    /// Enqueues a launch of the kernel `name` on `stream` (`None`: the default stream), without
+    /// dynamic shared memory; see [`Function::launch`] for that.
     ///
     /// # Safety
     /// As [`Function::launch`].
@@ -121,142 +232,84 @@ impl KernelModule {
             block_dim,
             shared_mem_bytes: 0,
         };
-        let handle = self.lookup(name)?;
+        let state = self.lookup(name)?;
         // SAFETY: the caller's.
-        unsafe { self.launch_handle(handle, stream, &config, args) }
+        unsafe { function::launch(self, &state, stream, &config, args) }
     }
 
-    fn lookup(&self, name: &str) -> Result<FunctionHandle> {
+    fn lookup(&self, name: &str) -> Result<Arc<State>> {
+        // A thread that is gone may hold the lock in the child of a fork.
         self.0.device.check_process("function")?;
-        let known = self
-            .0
-            .functions
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(handle) = known.get(name) {
-            return Ok(*handle);
+        let functions = &self.0.functions;
+        let known = functions.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = known.get(name) {
+            return Ok(state.clone());
         }
         drop(known);
+        let state = Arc::new(self.find(name)?);
+        let mut known = functions.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(known.entry(name.to_owned()).or_insert(state).clone())
+    }
+
+    /// Asks the driver for a kernel.
+    fn find(&self, name: &str) -> Result<State> {
+        let inner = &self.0;
         let c_name =
             CString::new(name).map_err(|_| Error::Nul(format!("the kernel name {name:?}")))?;
-        let _bound = self.0.device.bind()?;
+        let _bound = inner.device.bind()?;
+        let backend = inner.device.backend();
         // SAFETY: the module is loaded in the bound context.
-        let found = unsafe {
-            self.0
-                .device
-                .backend()
-                .module_get_function(self.0.handle, &c_name)
-        };
+        let found = unsafe { backend.module_get_function(inner.handle, &c_name) };
         let handle = found.map_err(|error| match error.kind {
             ErrorKind::NotFound => Error::FunctionNotFound {
-                module: self.0.name.clone(),
+                module: inner.name.clone(),
                 name: name.to_owned(),
+                hint: image::hint(inner.kernels.as_deref().unwrap_or_default(), name),
             },
             _ => error.into(),
         })?;
-        let mut known = self
-            .0
-            .functions
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        known.insert(name.to_owned(), handle);
-        Ok(handle)
+        let kernels = inner.kernels.as_deref().unwrap_or_default();
+        let info = kernels.iter().find(|kernel| kernel.name == name);
+        Ok(State::new(name, handle, info))
     }
 
-    /// See [`Function::launch`].
-    unsafe fn launch_handle(
-        &self,
-        function: FunctionHandle,
-        stream: Option<&Stream>,
-        config: &LaunchConfig,
-        args: &KernelArgs,
-    ) -> Result<()> {
-        let device = &self.0.device;
-        check_launch(device, config)?;
-        if let Some(stream) = stream
-            && stream.device() != device
-        {
-            return Err(hip_core::Error::DeviceMismatch {
-                what: "the stream",
-                found: stream.device().info().to_string(),
-                expected: device.info().to_string(),
-            }
-            .into());
+    /// The stream that a launch goes to.
+    #[inline]
+    fn stream<'a>(&'a self, stream: Option<&'a Stream>) -> &'a Stream {
+        match stream {
+            Some(stream) => stream,
+            None => self.0.default_stream.get_or_init(|| {
+                // SAFETY: the default stream is always there, in every context.
+                unsafe { Stream::from_foreign(&self.0.device, StreamHandle::NULL, Box::new(())) }
+            }),
         }
-        let mut addresses = args.addresses();
-        let stream = stream.map_or(StreamHandle::NULL, Stream::as_raw);
-        let _bound = device.bind()?;
-        // SAFETY: module and stream are alive and of the bound context; the addresses point into
-        // `args`, which outlives the call; the caller vouches for the arguments.
-        unsafe {
-            device
-                .backend()
-                .launch_kernel(function, config, stream, &mut addresses)
-        }?;
-        device.count_launch();
-        Ok(())
     }
 }
 
-/// What every vendor refuses is refused here, with words.
-fn check_launch(device: &Device, config: &LaunchConfig) -> Result<()> {
-    let (grid, block) = (config.grid_dim, config.block_dim);
-    let limits = &device.info().limits;
-    let threads: u64 = block.iter().map(|n| u64::from(*n)).product();
-    let fits = grid
-        .iter()
-        .zip(limits.max_grid_dim)
-        .all(|(blocks, most)| *blocks <= most);
-    let why = if grid.contains(&0) || block.contains(&0) {
-        "a dimension is 0".to_owned()
-    } else if threads > u64::from(limits.max_threads_per_block) {
-        format!(
-            "a block has at most {} threads",
-            limits.max_threads_per_block
-        )
-    } else if !fits {
-        format!("a grid has at most {:?} blocks", limits.max_grid_dim)
-    } else {
-        return Ok(());
-    };
-    Err(Error::InvalidLaunch { grid, block, why })
-}
-
-impl Function {
-    /// The module it belongs to.
-    pub fn module(&self) -> &KernelModule {
-        &self.module
-    }
-
-    /// Enqueues a launch on `stream` (`None`: the default stream).
-    ///
-    /// # Safety
-    /// The arguments fit the kernel's parameters in number, order and type; every address among
-    /// them is valid for what the kernel does, and stays so until the work is done.
-    ///
-    /// # Errors
-    /// A dimension is 0 or beyond the device's limits, the stream belongs to another device, or
-    /// the driver refuses the launch.
-    pub unsafe fn launch(
-        &self,
-        stream: Option<&Stream>,
-        config: &LaunchConfig,
-        args: &KernelArgs,
-    ) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.module.launch_handle(self.handle, stream, config, args) }
+/// What the driver said of a fresh image, with the versions that explain it.
+fn refused(device: &Device, compiled: &Compiled, error: Error) -> Error {
+    match error {
+        Error::Core(source) if source.kind() == ErrorKind::InvalidImage => {
+            Error::Refused(Box::new(RefusedError {
+                product: compiled.format,
+                compiler: compiled.compiler.clone(),
+                architecture: device.info().architecture.clone(),
+                driver: device.backend().versions().map_or(0, |v| v.driver),
+                source,
+            }))
+        }
+        other => other,
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let Some(_bound) = self.device.bind_to_release() else {
-            return;
+        let module = lifetime::Loaded {
+            device: self.device.clone(),
+            handle: self.handle,
+            name: std::mem::take(&mut self.name),
         };
-        // SAFETY: loaded in this context, unloaded once.
-        if let Err(error) = unsafe { self.device.backend().module_unload(self.handle) } {
-            tracing::warn!(%error, module = %self.name, "module not unloaded");
-        }
+        self.users.release(module);
     }
 }
 
@@ -268,11 +321,5 @@ impl fmt::Debug for KernelModule {
             self.0.name,
             self.0.device.info()
         )
-    }
-}
-
-impl fmt::Debug for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Function({:?} of {:?})", self.handle, self.module)
     }
 }

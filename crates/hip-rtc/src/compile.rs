@@ -1,0 +1,398 @@
+//! Kernel texts to module images, by the compiler that fits the device, through the cache.
+
+mod key;
+pub(crate) mod options;
+mod shims;
+
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use hip_core::Device;
+use hip_dispatch::ImageKind;
+use hip_dispatch::RtcLibrary;
+use hip_dispatch::rtc::{RtcError, RtcProduct, RtcSource, RtcTarget, sets_architecture};
+
+use crate::cache::{self, Cache, Entry, Origin};
+use crate::host;
+use crate::image::ImageFormat;
+use crate::{CompileError, Error, KernelSource, Result};
+use options::Dialect;
+
+/// A module image made of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compiled {
+    /// The image, for [`crate::KernelModule::from_binary`].
+    pub image: Vec<u8>,
+    /// What it is.
+    pub format: ImageFormat,
+    /// The compiler and its version.
+    pub compiler: String,
+    /// The compiler's warnings; may be empty.
+    pub log: String,
+    /// Whether it was in the cache, or another thread was making it: nothing was compiled for this
+    /// call.
+    pub cached: bool,
+}
+
+/// Compiles a text for a device, unless the process's cache has it ([`cache::global`]).
+///
+/// The text is C++17, compiled by NVRTC to a CUBIN (or to PTX, by one that is older than the
+/// device), by HIPRTC to a code object, or by the system's C++ compiler. Options may be spelled as
+/// NVRTC or as clang has them: definitions (`-D`), include folders (`-I`), `--use_fast_math`, the
+/// language standard, and so on; one that has no translation is passed on as it is.
+///
+/// The usual headers (`cuda_runtime.h`, `hip/hip_runtime.h`, `cuda_fp16.h`, `hip/hip_fp16.h`,
+/// `stdint.h`, `stddef.h`, `math.h` and their C++ names) can be included without any vendor's
+/// development package. The source's own header of such a name, or one in an include folder, is
+/// taken instead.
+///
+/// A text that includes files which are not in memory is compiled anew each time: nobody would
+/// notice that they change.
+///
+/// # Errors
+/// There is no compiler, the text does not compile, an option sets an architecture, or a text or
+/// option contains a NUL.
+pub fn compile(device: &Device, source: &KernelSource<'_>, options: &[&str]) -> Result<Compiled> {
+    compile_in(cache::global(), device, source, options)
+}
+
+/// As [`compile`], with a cache of one's own.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_in(
+    cache: &Cache,
+    device: &Device,
+    source: &KernelSource<'_>,
+    options: &[&str],
+) -> Result<Compiled> {
+    device.check_process("compile")?;
+    check(source, options)?;
+    let job = Job::new(device, source, options)?;
+    let make = || job.make();
+    let (entry, cached) = match key::reads_files(&job.source, &job.options) {
+        true => (make()?, false),
+        false => cache.get_or_insert_with(&job.key(), is_fresh, make)?,
+    };
+    let format = format_of(entry.kind)
+        .ok_or_else(|| Error::Damaged(format!("the cache's entry is of kind {}", entry.kind)))?;
+    tracing::debug!(
+        name = source.name, device = %device.info(), compiler = entry.origin.compiler, cached,
+        bytes = entry.image.len(), "kernel compiled"
+    );
+    Ok(Compiled {
+        image: entry.image,
+        format,
+        compiler: entry.origin.compiler,
+        log: entry.log,
+        cached,
+    })
+}
+
+/// What no compiler should see.
+pub(crate) fn check(source: &KernelSource<'_>, options: &[&str]) -> Result<()> {
+    let nul = |text: &str, what: &dyn Fn() -> String| match text.contains('\0') {
+        true => Err(Error::Nul(what())),
+        false => Ok(()),
+    };
+    nul(source.name, &|| {
+        format!("the source's name {:?}", source.name)
+    })?;
+    nul(source.text, &|| format!("the source {:?}", source.name))?;
+    for (name, text) in &source.headers {
+        nul(name, &|| format!("the header name {name:?}"))?;
+        nul(text, &|| format!("the header {name:?}"))?;
+    }
+    for option in options {
+        nul(option, &|| format!("the option {option:?}"))?;
+        if sets_architecture(option) {
+            return Err(Error::UnsupportedOption {
+                option: (*option).to_owned(),
+                why: "the architecture is always the device's, and options do not come from files",
+            });
+        }
+    }
+    Ok(())
+}
+
+/// One text for one device.
+struct Job<'a> {
+    device: &'a Device,
+    kind: ImageKind,
+    /// With the shims that the compiler needs.
+    source: KernelSource<'a>,
+    /// As the compiler spells them.
+    options: Vec<String>,
+    /// Host's compiler; a library is opened only to compile.
+    host: Option<host::Compiler>,
+}
+
+impl<'a> Job<'a> {
+    fn new(device: &'a Device, source: &KernelSource<'a>, options: &[&str]) -> Result<Job<'a>> {
+        let kind = device.backend().image_kind();
+        let (source, options) = match dialect(kind) {
+            Some(dialect) => prepare(dialect, source, options),
+            None => (
+                source.clone(),
+                options.iter().map(|option| (*option).to_owned()).collect(),
+            ),
+        };
+        let mut job = Job {
+            device,
+            kind,
+            source,
+            options,
+            host: None,
+        };
+        if kind == ImageKind::Host {
+            let found = host::Compiler::find();
+            job.host = Some(found.map_err(|error| error.into_error(device, &job.source, &[]))?);
+        }
+        Ok(job)
+    }
+
+    /// Opens the compiler and compiles.
+    fn make(&self) -> Result<Entry> {
+        match &self.host {
+            Some(compiler) => self.make_on_host(compiler),
+            None => self.make_with_library(),
+        }
+    }
+
+    fn make_with_library(&self) -> Result<Entry> {
+        let device = self.device;
+        let compiler = match device.backend().compiler() {
+            Some(Ok(compiler)) => compiler,
+            Some(Err(error)) => return Err(Error::no_library(device, &error)),
+            None => {
+                return Err(Error::CompilerMissing {
+                    device: device.info().to_string(),
+                    why: "its backend has none".to_owned(),
+                    install: install_hint(self.kind),
+                });
+            }
+        };
+        let target = compiler
+            .target_for(device.info())
+            .map_err(|error| Error::CompilerTooOld {
+                device: device.info().to_string(),
+                why: error.to_string(),
+                install: install_hint(self.kind),
+            })?;
+        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
+        compile_with(compiler, &target, &self.source, &options)
+    }
+
+    fn make_on_host(&self, compiler: &host::Compiler) -> Result<Entry> {
+        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
+        let built = host::compile_with(compiler, &self.source, &options)
+            .map_err(|error| error.into_error(self.device, &self.source, &options))?;
+        Ok(Entry {
+            kind: kind_of(ImageFormat::HostObject),
+            origin: Origin {
+                compiler: built.compiler,
+                // The compiler's file is in the key.
+                file: None,
+            },
+            log: built.log,
+            image: built.object,
+        })
+    }
+}
+
+/// How a vendor's compiler spells its options; `None` for Host, whose compiler is driven elsewhere.
+fn dialect(kind: ImageKind) -> Option<Dialect> {
+    match kind {
+        ImageKind::Cuda => Some(Dialect::Nvrtc),
+        ImageKind::AmdCodeObject => Some(Dialect::Clang),
+        _ => None,
+    }
+}
+
+/// The source with shims, and the options translated and with the default standard before them.
+fn prepare<'a>(
+    dialect: Dialect,
+    source: &KernelSource<'a>,
+    options: &[&str],
+) -> (KernelSource<'a>, Vec<String>) {
+    let mut source = source.clone();
+    let folders = options::include_folders(options);
+    for (name, text) in shims::HEADERS {
+        let own = source.headers.iter().any(|(own, _)| *own == name);
+        if !own
+            && !folders
+                .iter()
+                .any(|folder| Path::new(folder).join(name).exists())
+        {
+            source.headers.push((name, text));
+        }
+    }
+    (source, options::translate(dialect, options))
+}
+
+/// Compiles with an open library, for a target that it made.
+fn compile_with(
+    compiler: &RtcLibrary,
+    target: &RtcTarget,
+    source: &KernelSource<'_>,
+    options: &[&str],
+) -> Result<Entry> {
+    let rtc_source = RtcSource {
+        name: source.name,
+        text: source.text,
+        headers: &source.headers,
+    };
+    let output = compiler.compile(&rtc_source, target, options);
+    let output = output.map_err(|error| {
+        let (why, log) = match error {
+            RtcError::Nul(what) => return Error::Nul(what),
+            RtcError::Compile {
+                call,
+                code,
+                text,
+                log,
+            } => (format!("{call} gave {text} (code {code})"), log),
+            other => (other.to_string(), String::new()),
+        };
+        refused(compiler, target.architecture(), source, options, why, log)
+    })?;
+    let format = match target.product() {
+        RtcProduct::Ptx => ImageFormat::Ptx,
+        RtcProduct::Cubin => ImageFormat::Cubin,
+        _ => match crate::image::format(&output.image) {
+            Some(format) => format,
+            None => ImageFormat::AmdCodeObject,
+        },
+    };
+    Ok(Entry {
+        kind: kind_of(format),
+        origin: Origin {
+            compiler: compiler.to_string(),
+            file: file_identity(compiler.path()),
+        },
+        log: output.log,
+        image: output.image,
+    })
+}
+
+fn refused(
+    compiler: &RtcLibrary,
+    architecture: &str,
+    source: &KernelSource<'_>,
+    options: &[&str],
+    why: String,
+    log: String,
+) -> Error {
+    Error::Compile(Box::new(CompileError {
+        name: source.name.to_owned(),
+        compiler: compiler.to_string(),
+        architecture: architecture.to_owned(),
+        options: options.iter().map(|option| (*option).to_owned()).collect(),
+        why,
+        log,
+    }))
+}
+
+/// Compiles for an architecture that is named rather than a device's, with any compiler: for tools
+/// that build ahead of time. Options and headers are as with [`compile`]; nothing is cached.
+///
+/// # Errors
+/// As [`compile`], and the compiler is not known to take the architecture.
+pub fn compile_for(
+    compiler: &RtcLibrary,
+    architecture: &str,
+    source: &KernelSource<'_>,
+    options: &[&str],
+) -> Result<Compiled> {
+    check(source, options)?;
+    let dialect = match compiler.vendor() {
+        hip_dispatch::Vendor::Nvidia => Dialect::Nvrtc,
+        _ => Dialect::Clang,
+    };
+    let (source, options) = prepare(dialect, source, options);
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let target = compiler.target_named(architecture).map_err(|error| {
+        let why = error.to_string();
+        refused(
+            compiler,
+            architecture,
+            &source,
+            &options,
+            why,
+            String::new(),
+        )
+    })?;
+    let entry = compile_with(compiler, &target, &source, &options)?;
+    Ok(Compiled {
+        format: format_of(entry.kind).unwrap_or(ImageFormat::HostObject),
+        image: entry.image,
+        compiler: entry.origin.compiler,
+        log: entry.log,
+        cached: false,
+    })
+}
+
+/// What to install where there is no compiler.
+pub(crate) fn install_hint(kind: ImageKind) -> &'static str {
+    match kind {
+        ImageKind::Cuda => {
+            "install NVRTC: the CUDA toolkit's cuda-nvrtc package, or the Python package \
+             nvidia-cuda-nvrtc (nvidia-cuda-nvrtc-cu12 for CUDA 12)"
+        }
+        ImageKind::AmdCodeObject => {
+            "install HIPRTC of the same version as the HIP runtime: ROCm's package hip-runtime-amd, or \
+             libhiprtc and libhiprtc-builtins of the distribution"
+        }
+        _ => {
+            "install a C++ compiler: g++ or clang++, Xcode's command line tools, Visual Studio's Build \
+             Tools"
+        }
+    }
+}
+
+/// A compiler's file, as [`Origin::file`] has it.
+fn file_identity(path: &Path) -> Option<(std::path::PathBuf, u64, i128)> {
+    let path = std::fs::canonicalize(path).ok()?;
+    let metadata = std::fs::metadata(&path).ok()?;
+    let modified = metadata.modified().ok()?;
+    let nanoseconds = match modified.duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_nanos() as i128,
+        Err(before) => -(before.duration().as_nanos() as i128),
+    };
+    Some((path, metadata.len(), nanoseconds))
+}
+
+/// Whether an entry is what would be made now, as far as that can be told without opening a compiler:
+/// it is not if its compiler's file was replaced. One whose file is gone is still good.
+fn is_fresh(entry: &Entry) -> bool {
+    if format_of(entry.kind).is_none() {
+        return false;
+    }
+    let Some((path, size, modified)) = &entry.origin.file else {
+        return true;
+    };
+    match file_identity(path) {
+        Some((_, size_now, modified_now)) => (size_now, modified_now) == (*size, *modified),
+        None => true,
+    }
+}
+
+/// [`Entry::kind`] of each format.
+const KINDS: [(u32, ImageFormat); 5] = [
+    (1, ImageFormat::Ptx),
+    (2, ImageFormat::Cubin),
+    (3, ImageFormat::AmdCodeObject),
+    (4, ImageFormat::OffloadBundle),
+    (5, ImageFormat::HostObject),
+];
+
+fn kind_of(format: ImageFormat) -> u32 {
+    let found = KINDS.iter().find(|(_, known)| *known == format);
+    found.map_or(0, |(kind, _)| *kind)
+}
+
+fn format_of(kind: u32) -> Option<ImageFormat> {
+    let found = KINDS.iter().find(|(known, _)| *known == kind);
+    found.map(|(_, format)| *format)
+}
