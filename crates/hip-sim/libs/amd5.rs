@@ -5,5 +5,10 @@
 mod extensions;
 #[path = "abi/hip.rs"]
 mod hip;
+#[path = "abi/hiprtc.rs"]
+mod hiprtc;
+#[path = "abi/record.rs"]
+mod record;
 
 const PROFILE: hip_sim::Profile = hip_sim::profile::AMD5;
+const COMPILER: hip_sim::compiler::CompilerProfile = hip_sim::compiler::profile::HIPRTC5;

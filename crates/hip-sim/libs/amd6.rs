@@ -7,5 +7,10 @@ mod extensions;
 mod hip;
 #[path = "abi/hip_since_6.rs"]
 mod hip_since_6;
+#[path = "abi/hiprtc.rs"]
+mod hiprtc;
+#[path = "abi/record.rs"]
+mod record;
 
 const PROFILE: hip_sim::Profile = hip_sim::profile::AMD6;
+const COMPILER: hip_sim::compiler::CompilerProfile = hip_sim::compiler::profile::HIPRTC6;

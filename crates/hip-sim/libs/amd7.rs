@@ -7,5 +7,7 @@ mod extensions;
 mod hip;
 #[path = "abi/hip_since_6.rs"]
 mod hip_since_6;
+#[path = "abi/record.rs"]
+mod record;
 
 const PROFILE: hip_sim::Profile = hip_sim::profile::AMD7;

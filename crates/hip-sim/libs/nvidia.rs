@@ -5,5 +5,7 @@
 mod cuda;
 #[path = "abi/extensions.rs"]
 mod extensions;
+#[path = "abi/record.rs"]
+mod record;
 
 const PROFILE: hip_sim::Profile = hip_sim::profile::NVIDIA;

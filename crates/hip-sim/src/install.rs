@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::image::elf::{self, Section};
+use hip_rtc::image::elf::{self, Section};
+
 use crate::profile::Profile;
 use crate::settings;
 
@@ -14,6 +15,21 @@ const SYMBOL_ENTRY: usize = 24;
 /// `STB_WEAK`, in the upper half of `st_info`.
 const WEAK: u8 = 2 << 4;
 
+/// Functions of HIPRTC's in `libs/abi/hiprtc.rs`.
+const HIPRTC: [&str; 11] = [
+    "hiprtcVersion",
+    "hiprtcGetErrorString",
+    "hiprtcCreateProgram",
+    "hiprtcDestroyProgram",
+    "hiprtcCompileProgram",
+    "hiprtcGetCodeSize",
+    "hiprtcGetCode",
+    "hiprtcGetProgramLogSize",
+    "hiprtcGetProgramLog",
+    "hiprtcAddNameExpression",
+    "hiprtcGetLoweredName",
+];
+
 /// What to install.
 #[derive(Debug, Clone, Default)]
 pub struct Install {
@@ -21,6 +37,8 @@ pub struct Install {
     pub libraries: Vec<String>,
     /// Symbols that the libraries shall not have.
     pub without: Vec<String>,
+    /// Leaves the compilers out: the files beside the drivers, and the functions within them.
+    pub without_compiler: bool,
     /// Lines `NAME=value` for `hip-sim.conf`.
     pub settings: Vec<String>,
 }
@@ -46,7 +64,22 @@ impl Install {
         self
     }
 
-    /// Writes the libraries into `folder`, which is made if it is not there; gives the files.
+    /// Leaves the compilers out.
+    pub fn without_compiler(mut self) -> Install {
+        self.without_compiler = true;
+        self
+    }
+
+    /// The files of a library, by soname and name in this package's build.
+    fn files(&self, profile: &Profile) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let compiler = profile.compiler.filter(|_| !self.without_compiler);
+        [(profile.soname, profile.built_as)]
+            .into_iter()
+            .chain(compiler)
+    }
+
+    /// Writes the libraries into `folder`, which is made if it is not there; gives the files, each
+    /// driver's before its compiler's.
     ///
     /// # Errors
     /// A name is unknown, a library was not built, no library has a symbol to leave out, or the
@@ -70,17 +103,20 @@ impl Install {
         std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
         let mut absent: Vec<&str> = self.without.iter().map(String::as_str).collect();
         let mut written = Vec::new();
-        for profile in profiles {
-            let built = built(&profile)?;
+        for (soname, built_as) in profiles.iter().flat_map(|profile| self.files(profile)) {
+            let built = built(built_as)?;
             let mut file = std::fs::read(&built).map_err(|error| failed(&built, error))?;
-            set_soname(&mut file, profile.soname)
+            set_soname(&mut file, soname)
                 .ok_or_else(|| format!("{}: not built as a stand-in", built.display()))?;
             for symbol in &self.without {
                 if remove_symbol(&mut file, symbol).is_some() {
                     absent.retain(|name| name != symbol);
                 }
             }
-            let path = folder.join(profile.soname);
+            if self.without_compiler {
+                remove_compiler(&mut file);
+            }
+            let path = folder.join(soname);
             replace(&path, &file).map_err(|error| failed(&path, error))?;
             written.push(path);
         }
@@ -98,6 +134,14 @@ impl Install {
     }
 }
 
+/// Takes every function of HIPRTC's out of a runtime that has them.
+fn remove_compiler(file: &mut [u8]) {
+    for symbol in HIPRTC {
+        // Runtimes since 7 have none.
+        let _ = remove_symbol(file, symbol);
+    }
+}
+
 /// Writes a file as a whole: a process that has the old one open keeps it.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut name = path.as_os_str().to_owned();
@@ -107,9 +151,9 @@ fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 /// The library as cargo built it: in the folder `examples` beside this program or above it.
-fn built(profile: &Profile) -> Result<PathBuf, String> {
+fn built(built_as: &str) -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
-    let file = PathBuf::from(format!("lib{}.so", profile.built_as));
+    let file = PathBuf::from(format!("lib{built_as}.so"));
     let mut folders = program.ancestors().skip(1).take(2);
     let found = folders.find_map(|folder| {
         let path = folder.join("examples").join(&file);

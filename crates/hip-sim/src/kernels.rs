@@ -1,9 +1,29 @@
 //! The kernels that can be run, and which memory each of them touches.
 
 use hip_dispatch::host::HostKernel;
+use hip_rtc::image::KernelInfo;
 
 use crate::order::Area;
 use crate::state::State;
+
+/// A kernel of a loaded module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// What the image says of it.
+    pub info: KernelInfo,
+    /// What is known of the host build that the image carries; without one, that of the kernel of
+    /// this name in [`table`] is run.
+    pub carried: Option<CarriedKernel>,
+}
+
+/// A kernel that a stand-in for a compiler built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarriedKernel {
+    /// Whether each parameter is an address, where the host build says so.
+    pub pointers: Vec<Option<bool>>,
+    /// Places of those that are only read through.
+    pub reads: Vec<usize>,
+}
 
 /// Every kernel of this workspace, built for this processor.
 pub fn table() -> &'static [HostKernel] {
@@ -26,33 +46,67 @@ pub struct Touch {
 pub fn touches(
     state: &State,
     context: usize,
-    name: &str,
+    kernel: &Kernel,
     args: &[Vec<u8>],
 ) -> Result<Vec<Touch>, u64> {
+    if let Some(kernel) = &kernel.carried {
+        return carried(state, context, kernel, args);
+    }
+    let name = &*kernel.info.name;
     match args {
         [params] if name.starts_with("convert_") && params.len() >= convert::LEAST => {
             convert::touches(state, context, name, params)
         }
-        _ => Ok(unknown(state, context, args)),
+        _ => Ok(args
+            .iter()
+            .flat_map(|arg| unknown(state, context, arg))
+            .collect()),
     }
 }
 
-/// A kernel that nothing is known of may write whatever an aligned word of its arguments points
-/// to, as far as the block goes.
-fn unknown(state: &State, context: usize, args: &[Vec<u8>]) -> Vec<Touch> {
-    let words = args.iter().flat_map(|arg| arg.chunks_exact(8));
+/// An argument that nothing is known of may lead to whatever an aligned word of it points to, as
+/// far as the block goes, and that may be written.
+fn unknown(state: &State, context: usize, arg: &[u8]) -> Vec<Touch> {
+    let words = arg.chunks_exact(8);
     let addresses = words.filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
-    let touch = |address| {
-        let area = Area::linear(address, 1);
-        let block = state.device_range(context, &area).ok()?;
-        let whole = Area::linear(block, state.blocks.get(&block)?.len);
-        Some(Touch {
-            block,
-            area: whole,
-            write: true,
-        })
-    };
-    addresses.filter_map(touch).collect()
+    addresses
+        .filter_map(|address| whole_block(state, context, address, true))
+        .collect()
+}
+
+/// The block of an address, as touched.
+fn whole_block(state: &State, context: usize, address: u64, write: bool) -> Option<Touch> {
+    let area = Area::linear(address, 1);
+    let block = state.device_range(context, &area).ok()?;
+    let area = Area::linear(block, state.blocks.get(&block)?.len);
+    Some(Touch { block, area, write })
+}
+
+/// A kernel of the user's reads the blocks that its `const` pointers lead to, and may write those
+/// of the others.
+fn carried(
+    state: &State,
+    context: usize,
+    kernel: &CarriedKernel,
+    args: &[Vec<u8>],
+) -> Result<Vec<Touch>, u64> {
+    let mut touches = Vec::new();
+    for (place, arg) in args.iter().enumerate() {
+        let is_pointer = kernel.pointers.get(place) == Some(&Some(true));
+        let (true, Ok(address)) = (is_pointer, <[u8; 8]>::try_from(&**arg)) else {
+            touches.extend(unknown(state, context, arg));
+            continue;
+        };
+        let address = u64::from_le_bytes(address);
+        let write = !kernel.reads.contains(&place);
+        match whole_block(state, context, address, write) {
+            Some(touch) => touches.push(touch),
+            // Null, and the end of an array of nothing, lead nowhere.
+            None if address == 0 || state.ends_block(address) => {}
+            None => return Err(address),
+        }
+    }
+    Ok(touches)
 }
 
 /// The conversion kernels of `hip-video`, whose one argument is `ConvertParams`.
@@ -190,6 +244,15 @@ mod tests {
         }
     }
 
+    fn kernel(name: &str, carried: Option<CarriedKernel>) -> Kernel {
+        let info = KernelInfo {
+            name: name.to_owned(),
+            params: Vec::new(),
+            max_threads: None,
+        };
+        Kernel { info, carried }
+    }
+
     fn state() -> State {
         let mut state = State::default();
         let context = state.add_context(0, 1);
@@ -216,7 +279,8 @@ mod tests {
     #[test]
     fn a_conversion_reads_and_writes_its_planes() {
         let state = state();
-        let find = |params| touches(&state, 0, "convert_packed_8_scaled", &[params]);
+        let kernel = kernel("convert_packed_8_scaled", None);
+        let find = |params| touches(&state, 0, &kernel, &[params]);
         let source = Touch {
             block: 0x1000,
             area: Area::linear(0x1010, 64),
@@ -254,6 +318,30 @@ mod tests {
             area: Area::linear(0x1000, 0x100),
             write: true,
         };
-        assert_eq!(touches(&state, 0, "mystery", &args), Ok(vec![whole]));
+        let mystery = kernel("mystery", None);
+        assert_eq!(touches(&state, 0, &mystery, &args), Ok(vec![whole]));
+    }
+
+    #[test]
+    fn a_kernel_of_the_users_reads_through_its_const_pointers() {
+        let state = state();
+        let pointers = vec![Some(true), Some(true), Some(false)];
+        let reads = vec![1];
+        let kernel = kernel("user", Some(CarriedKernel { pointers, reads }));
+        let find = |addresses: [u64; 3]| {
+            let args = addresses.map(|address| address.to_le_bytes().to_vec());
+            touches(&state, 0, &kernel, &args)
+        };
+        let whole = |block, write| Touch {
+            block,
+            area: Area::linear(block, 0x100),
+            write,
+        };
+        let both = vec![whole(0x1000, true), whole(0x2000, false)];
+        assert_eq!(find([0x1010, 0x2020, 7]), Ok(both));
+        assert_eq!(find([0, 0x2100, 7]), Ok(vec![]), "null, and an end");
+        assert_eq!(find([0x3000, 0x2000, 7]), Err(0x3000));
+        // A struct may hold an address.
+        assert_eq!(find([0, 0, 0x1000]), Ok(vec![whole(0x1000, true)]));
     }
 }

@@ -1,12 +1,15 @@
 //! Test only: stand-ins for the vendors' libraries.
 //!
 //! `libamdhip64.so.5`, `.so.6`, `.so.7` and `libcuda.so.1` with the vendors' C ABI, error codes and
-//! struct layouts, over the CPU backend of `hip-dispatch`. `hip-sim-install DIR` puts them into a
-//! folder under their real names, for `LD_LIBRARY_PATH` or a `LoaderConfig`.
+//! struct layouts, over the CPU backend of `hip-dispatch`; and the run-time compilers that belong
+//! to them: `libnvrtc.so.13`, `libhiprtc.so.6`, `.so.7`, and HIPRTC within the runtimes 5 and 6
+//! ([`compiler`]). `hip-sim-install DIR` puts them into a folder under their real names, for
+//! `LD_LIBRARY_PATH` or a `LoaderConfig`; `--without-compiler` leaves the compilers out.
 //!
 //! * They accept only real module images: they read kernels and parameters from PTX, CUBIN or
 //!   AMD's code objects ([`image`]), check a launch against that, and run the host build of the
-//!   kernel of that name.
+//!   kernel: the one that a stand-in for a compiler put into the image ([`image::carried`]), or
+//!   else that of the kernel of this workspace with that name.
 //! * They refuse what a driver would: handles of another context, memory of another device, freed or
 //!   never allocated, ranges outside a block, a missing current context.
 //! * They check that accesses to memory are ordered ([`order`]).
@@ -32,13 +35,16 @@
 //! A symbol cannot vanish at run time: `hip-sim-install --without SYMBOL` takes it out of the file.
 //!
 //! # Extensions
-//! Every library exports `hipSimRaces`, `hipSimUnproven`, `hipSimLastFinding`, `hipSimCalls`,
-//! `hipSimCallsOn`, `hipSimLive`, `hipSimFail`, `hipSimHostAccess`; see `libs/abi/extensions.rs`.
+//! Every library exports `hipSimCalls`, `hipSimCallsOn`, `hipSimFail` (`libs/abi/record.rs`), and
+//! the drivers `hipSimRaces`, `hipSimUnproven`, `hipSimLastFinding`, `hipSimLive`,
+//! `hipSimHostAccess` (`libs/abi/extensions.rs`).
 
 pub mod abi;
+pub mod attributes;
 pub mod calls;
 pub mod clock;
 pub mod code;
+pub mod compiler;
 pub mod contexts;
 pub mod faults;
 pub mod image;
@@ -48,6 +54,7 @@ pub mod memory;
 pub mod modules;
 pub mod order;
 pub mod profile;
+pub mod record;
 pub mod settings;
 mod sim;
 pub mod state;

@@ -180,7 +180,7 @@ impl Sim {
 
     fn damage(&self, result: Result<()>, address: u64) -> Result<()> {
         if result == Err(code::ILLEGAL_ADDRESS) {
-            self.complain(&format!(
+            self.record.complain(&format!(
                 "memory outside the block at {address:#x} was overwritten"
             ));
         }
@@ -298,7 +298,7 @@ impl Sim {
             On::Stream(handle) => state.streams[&handle].handle,
             On::Null | On::Call => StreamHandle::NULL,
         };
-        let slow = self.settings.slow;
+        let slow = self.record.settings.slow;
         let enqueue = || {
             self.on_host(context, |host| {
                 if !slow.is_zero() {
@@ -379,7 +379,7 @@ impl Sim {
         drop(state);
         let ordered = findings
             .iter()
-            .all(|finding| finding.unproven && !self.settings.strict);
+            .all(|finding| finding.unproven && !self.record.settings.strict);
         self.report(findings);
         i32::from(!ordered)
     }

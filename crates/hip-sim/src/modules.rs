@@ -4,10 +4,12 @@ use std::ffi::{CStr, c_void};
 use std::sync::Arc;
 
 use hip_dispatch::{Backend, Host, LaunchConfig, ModuleImage};
+use hip_rtc::image::{KernelInfo, Param};
 
 use crate::code::{self, Result};
-use crate::image::{self, Kernel, Param, Refusal};
-use crate::kernels;
+use crate::image::carried::Carried;
+use crate::image::{self, Image, Refusal};
+use crate::kernels::{self, CarriedKernel, Kernel};
 use crate::sim::{Sim, thread};
 use crate::state::{Function, Module, number};
 
@@ -16,9 +18,6 @@ const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 /// Threads of a block in x, y, z, and of a whole block, at most.
 const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_THREADS: u64 = 1024;
-/// Host's limit of shared memory, in bytes. The kernels here use none, so a launch that asks for
-/// more on a device that has it is run with this.
-const HOST_SHARED_MEMORY: u32 = 48 * 1024;
 /// `…LaunchFailure`, which AMD says at once of a block larger than the kernel was compiled for.
 const LAUNCH_FAILURE: i32 = 719;
 
@@ -44,20 +43,28 @@ impl Sim {
         }
         let architecture = self.architecture();
         // SAFETY: the caller's promise.
-        let kernels = unsafe {
+        let image = unsafe {
             match self.profile.is_amd() {
                 true => image::amd(data, architecture),
                 false => image::cuda(data, architecture, self.profile.version),
             }
         };
-        let kernels = kernels.inspect_err(|refusal| {
-            self.calls
+        let loaded = image.and_then(|image| {
+            let kernels = kernels_of(&image)?;
+            let host_image = match &image.carried {
+                Some(carried) => ModuleImage::HostObject(&carried.object),
+                None => ModuleImage::HostTable(kernels::table()),
+            };
+            // SAFETY: a table of this process, or a whole object that describes its kernels as
+            // the image does, as `hip_rtc::host` made it.
+            let handle = self.on_host(context, |host| unsafe { host.module_load(host_image) });
+            Ok((handle.map_err(plain)?, kernels))
+        });
+        let (handle, kernels) = loaded.inspect_err(|refusal| {
+            self.record
+                .calls
                 .line(&format!("!\tmodule refused: {}", refusal.text));
         })?;
-        let table = ModuleImage::HostTable(kernels::table());
-        // SAFETY: a table of this process.
-        let handle = self.on_host(context, |host| unsafe { host.module_load(table) });
-        let handle = handle.map_err(plain)?;
         let kernels = kernels
             .into_iter()
             .map(|kernel| (Arc::new(kernel), None))
@@ -97,7 +104,7 @@ impl Sim {
         let index = found
             .kernels
             .iter()
-            .position(|(kernel, _)| kernel.name == text);
+            .position(|(kernel, _)| kernel.info.name == text);
         let (kernel, known) = &mut found.kernels[index.ok_or(code::NOT_FOUND)?];
         if let Some(function) = known {
             return Ok(*function);
@@ -108,7 +115,7 @@ impl Sim {
             host.module_get_function(module_handle, name)
         });
         let handle = handle.inspect_err(|_| {
-            self.complain(&format!(
+            self.record.complain(&format!(
                 "{text} is in the image, but there is no host build of it"
             ));
         })?;
@@ -122,16 +129,10 @@ impl Sim {
                 module,
                 kernel,
                 handle,
+                most_shared: None,
             },
         );
         Ok(key)
-    }
-
-    /// What a function's image says about it.
-    pub fn function(&self, function: usize) -> Result<Arc<Kernel>> {
-        let state = self.state();
-        let found = state.functions.get(&function).ok_or(code::INVALID_HANDLE)?;
-        Ok(found.kernel.clone())
     }
 
     /// Enqueues a launch.
@@ -158,36 +159,32 @@ impl Sim {
             return Err(code::INVALID_HANDLE);
         }
         let kernel = &found.kernel;
-        self.check_shape(kernel, config)?;
+        let most_shared = found.most_shared.unwrap_or(self.profile.shared_memory);
+        check_shape(self.profile.is_amd(), &kernel.info, most_shared, config)?;
         // SAFETY: the caller's promise.
-        let mut values = unsafe { read_args(&kernel.params, args) }?;
-        self.check_host_build(kernel)?;
-        let touched = kernels::touches(&state, context, &kernel.name, &values);
+        let mut values = unsafe { read_args(&kernel.info.params, args) }?;
+        let config = self.host_config(kernel, config)?;
+        let touched = kernels::touches(&state, context, kernel, &values);
         let touched = match touched {
             Ok(touched) => touched,
             Err(address) => {
                 // The launch is accepted; what it did to the context is seen later.
                 state.contexts[context].failed = Some(code::ILLEGAL_ADDRESS);
                 drop(state);
-                self.complain(&format!(
+                self.record.complain(&format!(
                     "{} was given {address:#x}, which is no memory of its context",
-                    kernel.name
+                    kernel.info.name
                 ));
                 return Ok(());
             }
         };
         let name = crate::calls::thread_name();
         let moment = state.moment(context, on, thread(), &name);
-        let what: Arc<str> = format!("kernel {}", kernel.name).into();
+        let what: Arc<str> = format!("kernel {}", kernel.info.name).into();
         let mut findings = Vec::new();
         for touch in touched {
             findings.extend(state.access(touch.block, touch.area, touch.write, &moment, &what));
         }
-        let shared_mem_bytes = config.shared_mem_bytes.min(HOST_SHARED_MEMORY);
-        let config = LaunchConfig {
-            shared_mem_bytes,
-            ..*config
-        };
         let mut pointers: Vec<_> = values
             .iter_mut()
             .map(|value| value.as_mut_ptr().cast::<c_void>())
@@ -200,32 +197,33 @@ impl Sim {
         self.finish(state, context, on, &moment, findings, work)
     }
 
-    fn check_shape(&self, kernel: &Kernel, config: &LaunchConfig) -> Result<()> {
-        let (grid, block) = (config.grid_dim, config.block_dim);
-        let over = |sizes: [u32; 3], most: [u32; 3]| {
-            sizes
-                .iter()
-                .zip(most)
-                .any(|(size, most)| *size == 0 || *size > most)
-        };
-        let threads = block.iter().map(|size| u64::from(*size)).product::<u64>();
-        let too_much_shared = config.shared_mem_bytes > self.profile.shared_memory;
-        if over(grid, MAX_GRID)
-            || over(block, MAX_BLOCK)
-            || threads > MAX_THREADS
-            || too_much_shared
-        {
+    /// The launch as Host is to make it.
+    ///
+    /// # Errors
+    /// The image and the host build do not take the same arguments, or Host has less shared
+    /// memory than the kernel needs.
+    fn host_config(&self, kernel: &Kernel, config: &LaunchConfig) -> Result<LaunchConfig> {
+        let most = self.host_shared_memory;
+        if kernel.carried.is_some() {
+            if config.shared_mem_bytes <= most {
+                return Ok(*config);
+            }
+            let text = format!(
+                "{} wants {} bytes of shared memory, and its host build can have {most}",
+                kernel.info.name, config.shared_mem_bytes
+            );
+            self.record.complain(&text);
             return Err(code::INVALID_VALUE);
         }
-        match kernel.max_threads {
-            Some(most) if threads > u64::from(most) && self.profile.is_amd() => Err(LAUNCH_FAILURE),
-            Some(most) if threads > u64::from(most) => Err(code::INVALID_VALUE),
-            _ => Ok(()),
-        }
+        self.check_host_build(&kernel.info)?;
+        // The kernels of this workspace use none, so what is more than Host has is not missed.
+        Ok(LaunchConfig {
+            shared_mem_bytes: config.shared_mem_bytes.min(most),
+            ..*config
+        })
     }
 
-    /// The image and the host build must take the same arguments.
-    fn check_host_build(&self, kernel: &Kernel) -> Result<()> {
+    fn check_host_build(&self, kernel: &KernelInfo) -> Result<()> {
         let built = kernels::table()
             .iter()
             .find(|built| built.name == kernel.name);
@@ -238,8 +236,72 @@ impl Sim {
             "{} takes {sizes:?} bytes by its image, {expected:?} here",
             kernel.name
         );
-        self.complain(&text);
+        self.record.complain(&text);
         Err(code::INVALID_VALUE)
+    }
+}
+
+/// The kernels of an image with what is known of the host build that it carries.
+fn kernels_of(image: &Image) -> Result<Vec<Kernel>, Refusal> {
+    let Some(carried) = &image.carried else {
+        let plain = |info: &KernelInfo| Kernel {
+            info: info.clone(),
+            carried: None,
+        };
+        return Ok(image.kernels.iter().map(plain).collect());
+    };
+    let built = hip_rtc::host::kernels_of_object(&carried.object).unwrap_or_default();
+    let kernel = |info: &KernelInfo| {
+        let found = built.iter().find(|built| built.name == info.name);
+        let found = found.filter(|built| same_sizes(&built.params, &info.params));
+        let found = found.ok_or_else(|| {
+            let text = format!("the host build that is carried lacks {}", info.name);
+            Refusal::new(code::INVALID_IMAGE, text)
+        })?;
+        Ok(Kernel {
+            info: info.clone(),
+            carried: Some(carried_kernel(found, carried)),
+        })
+    };
+    image.kernels.iter().map(kernel).collect()
+}
+
+fn same_sizes(built: &[Param], told: &[Param]) -> bool {
+    let sizes = |params: &[Param]| params.iter().map(|param| param.size).collect::<Vec<_>>();
+    sizes(built) == sizes(told)
+}
+
+fn carried_kernel(built: &KernelInfo, carried: &Carried) -> CarriedKernel {
+    let reads = carried.reads.iter().find(|(name, _)| *name == built.name);
+    CarriedKernel {
+        pointers: built.params.iter().map(|param| param.pointer).collect(),
+        reads: reads.map(|(_, places)| places.clone()).unwrap_or_default(),
+    }
+}
+
+/// Refuses what a device cannot launch.
+fn check_shape(
+    amd: bool,
+    kernel: &KernelInfo,
+    most_shared: u32,
+    config: &LaunchConfig,
+) -> Result<()> {
+    let (grid, block) = (config.grid_dim, config.block_dim);
+    let over = |sizes: [u32; 3], most: [u32; 3]| {
+        sizes
+            .iter()
+            .zip(most)
+            .any(|(size, most)| *size == 0 || *size > most)
+    };
+    let threads = block.iter().map(|size| u64::from(*size)).product::<u64>();
+    let too_much_shared = config.shared_mem_bytes > most_shared;
+    if over(grid, MAX_GRID) || over(block, MAX_BLOCK) || threads > MAX_THREADS || too_much_shared {
+        return Err(code::INVALID_VALUE);
+    }
+    match kernel.max_threads {
+        Some(most) if threads > u64::from(most) && amd => Err(LAUNCH_FAILURE),
+        Some(most) if threads > u64::from(most) => Err(code::INVALID_VALUE),
+        _ => Ok(()),
     }
 }
 

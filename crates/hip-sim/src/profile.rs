@@ -11,6 +11,8 @@ pub struct Profile {
     pub soname: &'static str,
     /// Name of the library in this package's build.
     pub built_as: &'static str,
+    /// The compiler that lies beside it: file name and name in this package's build.
+    pub compiler: Option<(&'static str, &'static str)>,
     /// `cuDriverGetVersion` / `hipRuntimeGetVersion`.
     pub version: i32,
     /// What `…Init` says when there is no device.
@@ -27,8 +29,12 @@ pub struct Profile {
     pub total_memory: u64,
     /// Compute units.
     pub multiprocessors: i32,
-    /// Shared memory of one block in bytes.
+    /// Shared memory of one block in bytes, for a kernel that asks for no more.
     pub shared_memory: u32,
+    /// Shared memory of one block in bytes, for a kernel that asks for it.
+    pub shared_memory_on_request: u32,
+    /// Shared memory of a compute unit in bytes.
+    pub shared_memory_of_unit: u32,
     /// What a call on a lost device says.
     pub lost: i32,
     /// Bytes that a pitched allocation's stride is a multiple of.
@@ -39,6 +45,7 @@ const AMD: Profile = Profile {
     vendor: Vendor::Amd,
     soname: "libamdhip64.so.7",
     built_as: "sim_amd7",
+    compiler: Some(("libhiprtc.so.7", "sim_hiprtc7")),
     version: 70_253_211,
     no_device_at_init: 100,
     no_device: 100,
@@ -48,6 +55,8 @@ const AMD: Profile = Profile {
     total_memory: 64 << 30,
     multiprocessors: 104,
     shared_memory: 65536,
+    shared_memory_on_request: 65536,
+    shared_memory_of_unit: 65536,
     // hipErrorLaunchFailure: the runtime has no code of its own for a GPU that was reset.
     lost: 719,
     pitch_alignment: 256,
@@ -57,6 +66,8 @@ const AMD: Profile = Profile {
 pub const AMD5: Profile = Profile {
     soname: "libamdhip64.so.5",
     built_as: "sim_amd5",
+    // It is part of the runtime.
+    compiler: None,
     version: 50_221_153,
     no_device_at_init: 101,
     no_device: 101,
@@ -68,6 +79,7 @@ pub const AMD5: Profile = Profile {
 pub const AMD6: Profile = Profile {
     soname: "libamdhip64.so.6",
     built_as: "sim_amd6",
+    compiler: Some(("libhiprtc.so.6", "sim_hiprtc6")),
     version: 60_443_484,
     ..AMD
 };
@@ -80,6 +92,7 @@ pub const NVIDIA: Profile = Profile {
     vendor: Vendor::Nvidia,
     soname: "libcuda.so.1",
     built_as: "sim_nvidia",
+    compiler: Some(("libnvrtc.so.13", "sim_nvrtc")),
     version: 13_000,
     no_device_at_init: 100,
     // The driver is not initialised after that.
@@ -90,6 +103,8 @@ pub const NVIDIA: Profile = Profile {
     total_memory: 141 << 30,
     multiprocessors: 132,
     shared_memory: 49152,
+    shared_memory_on_request: 232_448,
+    shared_memory_of_unit: 233_472,
     // CUDA_ERROR_DEVICE_UNAVAILABLE
     lost: 46,
     pitch_alignment: 512,

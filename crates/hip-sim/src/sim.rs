@@ -7,13 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use hip_dispatch::{Backend, ContextHandle, Host};
 
-use crate::calls::{Calls, thread_name};
+use crate::calls::thread_name;
 use crate::code::{self, Code, Result};
-use crate::faults::Fault;
 use crate::lock;
 use crate::order::Finding;
 use crate::profile::Profile;
-use crate::settings::Settings;
+use crate::record::Record;
 use crate::state::{Moment, State};
 
 /// How a call takes part in what can go wrong.
@@ -38,21 +37,18 @@ const CREATED_CONTEXTS: u32 = 64;
 pub struct Sim {
     /// What it pretends to be.
     pub profile: &'static Profile,
-    /// What the test asks for.
-    pub settings: Settings,
-    /// The log and the counters.
-    pub calls: Calls,
+    /// What the test asks for, and what was called.
+    pub record: &'static Record,
     pub(crate) host: Arc<Host>,
+    /// Shared memory of a block on Host, in bytes.
+    pub(crate) host_shared_memory: u32,
     /// Host's contexts: one for each of ours.
     host_contexts: Vec<ContextHandle>,
     state: Mutex<State>,
     /// Held while a context comes or goes: one that is retained again is a new one, and nothing of
     /// the old one's end touches it.
     pub(crate) lifecycle: Mutex<()>,
-    faults: Mutex<Vec<Fault>>,
     initialised: AtomicBool,
-    /// The process that loaded the library.
-    process: u32,
     /// Calls that a lost device would have failed.
     device_calls: AtomicU64,
     races: AtomicU64,
@@ -95,11 +91,11 @@ pub(crate) fn thread() -> u64 {
 impl Sim {
     /// The library's one state, made at the first call.
     pub fn get(profile: &'static Profile) -> &'static Sim {
-        THE.get_or_init(|| Sim::new(profile, Settings::of_process()))
+        THE.get_or_init(|| Sim::new(profile, Record::get()))
     }
 
-    fn new(profile: &'static Profile, settings: Settings) -> Sim {
-        let devices = settings.devices.unwrap_or(1);
+    fn new(profile: &'static Profile, record: &'static Record) -> Sim {
+        let devices = record.settings.devices.unwrap_or(1);
         let created = if profile.is_amd() {
             0
         } else {
@@ -115,32 +111,34 @@ impl Sim {
             // Fails for no device that there is.
             host.primary_context_retain(device).ok()
         });
+        let host_shared_memory = host
+            .device_info(0)
+            .map_or(0, |info| info.limits.max_shared_memory_per_block);
         Sim {
             profile,
-            calls: Calls::new(settings.log.as_deref()),
+            host_shared_memory,
+            record,
             host_contexts: host_contexts.collect(),
             host: host.clone(),
             state: Mutex::new(state),
             lifecycle: Mutex::new(()),
-            faults: Mutex::new(settings.faults.clone()),
             initialised: AtomicBool::new(false),
-            process: std::process::id(),
             device_calls: AtomicU64::new(0),
             races: AtomicU64::new(0),
             unproven: AtomicU64::new(0),
             last_finding: Mutex::default(),
-            settings,
         }
     }
 
     /// How many devices it shows.
     pub fn devices(&self) -> u32 {
-        self.settings.devices.unwrap_or(1)
+        self.record.settings.devices.unwrap_or(1)
     }
 
     /// The architecture of its devices.
     pub fn architecture(&self) -> &str {
-        self.settings
+        self.record
+            .settings
             .architecture
             .as_deref()
             .unwrap_or(self.profile.architecture)
@@ -148,7 +146,10 @@ impl Sim {
 
     /// Bytes of each device's memory.
     pub fn total_memory(&self) -> u64 {
-        self.settings.memory.unwrap_or(self.profile.total_memory)
+        self.record
+            .settings
+            .memory
+            .unwrap_or(self.profile.total_memory)
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -173,7 +174,7 @@ impl Sim {
             result
         };
         run().map_err(|error: hip_dispatch::HipError| {
-            self.calls.line(&format!("#\t{error}"));
+            self.record.calls.line(&format!("#\t{error}"));
             error.code
         })
     }
@@ -219,7 +220,11 @@ impl Sim {
             return None;
         }
         let number = self.device_calls.fetch_add(1, Ordering::Relaxed) + 1;
-        let lost = self.settings.lost.filter(|(from, _)| number >= *from);
+        let lost = self
+            .record
+            .settings
+            .lost
+            .filter(|(from, _)| number >= *from);
         let lost = lost.map(|(_, code)| code.unwrap_or(self.profile.lost));
         lost.or_else(|| {
             let context = self.current().ok()?;
@@ -234,17 +239,15 @@ impl Sim {
         class: Class,
         body: impl FnOnce(&'static Sim) -> Result<()>,
     ) -> Code {
-        if std::process::id() != self.process {
+        if self.record.is_forked() {
             // After fork nothing of a driver works in the child; locks may be held for ever.
             return code::NOT_INITIALIZED;
         }
         let thread = thread_name();
-        let number = self.calls.begin(name, &thread);
+        let number = self.record.calls.begin(name, &thread);
         let run = || {
             self.admit(class)?;
-            let fault = lock(&self.faults)
-                .iter_mut()
-                .find_map(|f| f.strike(name, &thread));
+            let fault = self.record.strike(name, &thread);
             let code = fault.or_else(|| self.broken(class));
             if code.is_none() || class == Class::Release {
                 let done = catch_unwind(AssertUnwindSafe(|| body(self)));
@@ -256,7 +259,7 @@ impl Sim {
         if code != code::SUCCESS && code != code::NOT_READY {
             LAST_ERROR.with(|last| last.set(code));
         }
-        self.calls.end(number, name, &thread, code);
+        self.record.calls.end(number, name, &thread, code);
         code
     }
 
@@ -265,33 +268,21 @@ impl Sim {
         LAST_ERROR.with(|last| if take { last.replace(0) } else { last.get() })
     }
 
-    /// Replaces the faults that are still to come.
-    pub fn set_faults(&self, faults: Vec<Fault>) {
-        *lock(&self.faults) = faults;
-    }
-
     /// Reports what the checker found.
     pub(crate) fn report(&self, findings: Vec<Finding>) {
         for finding in findings {
-            let race = !finding.unproven || self.settings.strict;
+            let race = !finding.unproven || self.record.settings.strict;
             let counter = if race { &self.races } else { &self.unproven };
             counter.fetch_add(1, Ordering::Relaxed);
-            self.calls.line(&format!("!\t{}", finding.text));
+            self.record.calls.line(&format!("!\t{}", finding.text));
             if race {
                 eprintln!("hip-sim: {}", finding.text);
             }
             *lock(&self.last_finding) = finding.text;
-            if race && self.settings.abort_on_race {
+            if race && self.record.settings.abort_on_race {
                 std::process::abort();
             }
         }
-    }
-
-    /// Says on standard error and in the log why a call is refused, where the code says too
-    /// little.
-    pub(crate) fn complain(&self, text: &str) {
-        self.calls.line(&format!("!\t{text}"));
-        eprintln!("hip-sim: {text}");
     }
 
     /// Races, and accesses whose order is unproven, so far.

@@ -10,7 +10,7 @@ use hip_dispatch::{
 
 use crate::clock::{Clock, Epoch, Timeline};
 use crate::code::{self, Code, Result};
-use crate::image::Kernel;
+use crate::kernels::Kernel;
 use crate::order::{Access, Area, Finding, History, Order};
 
 /// What a block of memory is.
@@ -77,7 +77,7 @@ pub struct Event {
 pub struct Module {
     /// Its context.
     pub context: usize,
-    /// Host's module, which has every kernel there is.
+    /// Host's module: what the image carries, or else every kernel of this workspace.
     pub handle: ModuleHandle,
     /// The kernels that the image has, and their handles once asked for.
     pub kernels: Vec<(Arc<Kernel>, Option<usize>)>,
@@ -94,6 +94,8 @@ pub struct Function {
     pub kernel: Arc<Kernel>,
     /// Host's function.
     pub handle: FunctionHandle,
+    /// Dynamic shared memory of a launch in bytes, at most; `None`: what a block has unasked.
+    pub most_shared: Option<u32>,
 }
 
 /// Where work is put.
@@ -241,6 +243,12 @@ impl State {
     pub fn block_at(&self, address: u64) -> Option<(u64, &Block)> {
         let (start, block) = self.blocks.range(..=address).next_back()?;
         (address - start < block.len).then_some((*start, block))
+    }
+
+    /// Whether an address is one past the last byte of a block.
+    pub fn ends_block(&self, address: u64) -> bool {
+        let before = self.blocks.range(..address).next_back();
+        before.is_some_and(|(start, block)| start + block.len == address)
     }
 
     /// The block of a stretch of memory that the device may use in a context.

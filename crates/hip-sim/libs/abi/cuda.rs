@@ -14,6 +14,8 @@ use hip_sim::streams::Callback;
 use hip_sim::{Sim, contexts};
 
 type Handle = *mut c_void;
+/// `CUoccupancyB2DSize`: bytes of dynamic shared memory that a block of so many threads needs.
+type SharedOfBlock = unsafe extern "C" fn(c_int) -> usize;
 type StatusFn = unsafe extern "C" fn(Handle, Code, *mut c_void);
 
 const TYPES: [u32; 2] = super::PROFILE.memory_types;
@@ -348,5 +350,23 @@ hip_sim::api! {
             shared_mem_bytes: shared,
         };
         sim.launch(function.addr(), &config, stream.addr(), args(params, extra, PARAM_END)?)
+    };
+
+    Plain cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: Handle) |sim|
+        give(value, || sim.function_attribute(function.addr(), attribute));
+    Plain cuFuncSetAttribute(function: Handle, attribute: c_int, value: c_int) |sim|
+        sim.set_function_attribute(function.addr(), attribute, value);
+    Plain cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int, function: Handle, threads: c_int, shared: usize
+    ) |sim| give(blocks, || sim.occupancy(function.addr(), threads, shared));
+    Plain cuOccupancyMaxPotentialBlockSize(
+        blocks: *mut c_int, threads: *mut c_int, function: Handle,
+        shared_of: Option<SharedOfBlock>, shared: usize, limit: c_int
+    ) |sim| {
+        // SAFETY: the caller's function takes any block size.
+        let needs = |size| shared_of.map_or(shared, |of| unsafe { of(size) });
+        let found = sim.suggested_block(function.addr(), needs, limit)?;
+        give(blocks, || Ok(found.0))?;
+        give(threads, || Ok(found.1))
     };
 }

@@ -1,10 +1,9 @@
-//! What no vendor has: answers for tests.
+//! What no vendor has: what the checker found, and what exists.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use hip_sim::Sim;
-use hip_sim::abi::{give_text, text};
-use hip_sim::faults::Fault;
+use hip_sim::abi::give_text;
 
 fn sim() -> &'static Sim {
     Sim::get(&super::PROFILE)
@@ -31,45 +30,11 @@ unsafe extern "C" fn hipSimLastFinding(out: *mut c_char, size: c_int) -> c_int {
     c_int::from(written.is_ok() && !finding.is_empty())
 }
 
-/// Calls of a function so far; of all functions if the name is null or empty.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipSimCalls(name: *const c_char) -> u64 {
-    // SAFETY: as the caller's; an empty name of a thread is part of any.
-    unsafe { hipSimCallsOn(name, c"".as_ptr()) }
-}
-
-/// Calls of a function so far on threads whose name contains `thread`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipSimCallsOn(name: *const c_char, thread: *const c_char) -> u64 {
-    // SAFETY: the caller gives C strings, or null.
-    let (name, thread) = unsafe { (text(name), text(thread)) };
-    let (name, thread) = (name.unwrap_or_default(), thread.unwrap_or_default());
-    match (name.to_str(), thread.to_str()) {
-        (Ok(""), _) => sim().calls.total(),
-        (Ok(name), Ok(thread)) => sim().calls.count(name, thread),
-        _ => 0,
-    }
-}
-
 /// What exists: 0 blocks of device memory, 1 their bytes, 2 blocks of pinned memory, 3 their
 /// bytes, 4 streams, 5 events, 6 modules, 7 contexts that are retained (on NVIDIA).
 #[unsafe(no_mangle)]
 extern "C" fn hipSimLive(what: c_int) -> u64 {
     sim().live(what)
-}
-
-/// Replaces the faults that are still to come (see `HIP_SIM_FAIL`); 0, or 1 if the text is wrong.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hipSimFail(faults: *const c_char) -> c_int {
-    // SAFETY: the caller gives a C string, or null for no faults.
-    let faults = unsafe { text(faults) }.unwrap_or_default();
-    match faults.to_str().map(Fault::parse_all) {
-        Ok(Ok(faults)) => {
-            sim().set_faults(faults);
-            0
-        }
-        _ => 1,
-    }
 }
 
 /// Says that this thread reads or writes memory that the library pinned; inside a host function,

@@ -369,4 +369,22 @@ hip_sim::api! {
         };
         sim.launch(function.addr(), &config, stream.addr(), args(params, extra, PARAM_END)?)
     };
+
+    Plain hipFuncGetAttribute(value: *mut c_int, attribute: c_int, function: Handle) |sim|
+        give(value, || sim.function_attribute(function.addr(), attribute));
+    // hipErrorInvalidDeviceFunction: it wants the address of a host function, which no kernel of a
+    // module has.
+    Plain hipFuncSetAttribute(
+        _function: *const c_void, _attribute: c_int, _value: c_int
+    ) |_sim| Err(98);
+    Plain hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int, function: Handle, threads: c_int, shared: usize
+    ) |sim| give(blocks, || sim.occupancy(function.addr(), threads, shared));
+    Plain hipModuleOccupancyMaxPotentialBlockSize(
+        blocks: *mut c_int, threads: *mut c_int, function: Handle, shared: usize, limit: c_int
+    ) |sim| {
+        let found = sim.suggested_block(function.addr(), |_| shared, limit)?;
+        give(blocks, || Ok(found.0))?;
+        give(threads, || Ok(found.1))
+    };
 }

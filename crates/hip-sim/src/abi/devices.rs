@@ -75,6 +75,8 @@ pub fn cuda_attribute(sim: &Sim, device: u32, attribute: i32) -> Option<i32> {
         51 => 32, // texture pitch alignment
         75 => major,
         76 => minor,
+        81 => sim.profile.shared_memory_of_unit as i32,
+        97 => sim.profile.shared_memory_on_request as i32,
         115 => 0, // memory pools
         _ => return None,
     })

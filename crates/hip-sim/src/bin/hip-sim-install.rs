@@ -6,11 +6,14 @@ use std::process::ExitCode;
 use hip_sim::install::Install;
 
 const USAGE: &str = "\
-usage: hip-sim-install DIR [LIBRARY...] [--without SYMBOL]... [--set NAME=VALUE]...
+usage: hip-sim-install DIR [LIBRARY...] [--without SYMBOL]... [--without-compiler]
+                       [--set NAME=VALUE]...
 
-Writes stand-ins for the vendors' libraries into DIR, under the vendors' names.
+Writes stand-ins for the vendors' libraries into DIR, under the vendors' names: drivers, and
+beside them the run-time compilers.
   LIBRARY            amd5, amd6, amd7, nvidia; all if none is named
   --without SYMBOL   leaves a function out
+  --without-compiler leaves the compilers out
   --set NAME=VALUE   a setting for the libraries in DIR, such as HIP_SIM_DEVICES=2";
 
 fn main() -> ExitCode {
@@ -25,6 +28,10 @@ fn main() -> ExitCode {
         };
         let taken = match argument.as_str() {
             "--without" => value().map(|symbol| install.without.push(symbol)),
+            "--without-compiler" => {
+                install.without_compiler = true;
+                Ok(())
+            }
             "--set" => value().map(|setting| install.settings.push(setting)),
             "-h" | "--help" => {
                 println!("{USAGE}");

@@ -4,11 +4,15 @@ use std::ffi::{CStr, CString};
 
 use hip_dispatch::ModuleImage;
 use hip_rtc::Prebuilt;
-use hip_sim::image::{Param, amdgpu, cubin, ptx};
+use hip_rtc::image::{ImageError, ImageFormat, format, kernels};
+use hip_sim::image::{code_object_for, cubin_for};
 use hip_sim::kernels::table;
 use hip_video::prebuilt::CONVERT;
 
 use crate::lab::{Lab, code};
+
+/// What NVRTC 13.5 made for sm_90.
+const CUBIN: &[u8] = include_bytes!("../../../hip-rtc/src/image/data/nvrtc-13.5-sm_90.cubin");
 
 #[test]
 fn every_prebuilt_image_describes_its_kernel() {
@@ -19,16 +23,20 @@ fn every_prebuilt_image_describes_its_kernel() {
             .find(|kernel| kernel.name == prebuilt.name)
             .unwrap();
         let objects = prebuilt.code_objects.iter();
-        let objects =
-            objects.map(|object| amdgpu::kernels(&object.image.inflate().unwrap(), object.arch));
-        let texts = [ptx::kernels(&text_of(prebuilt), "sm_90", 13_000)];
-        for kernels in objects.chain(texts) {
-            let kernels = kernels.unwrap();
+        let objects = objects.map(|object| {
+            let image = object.image.inflate().unwrap();
+            (image, ImageFormat::AmdCodeObject, Some(false))
+        });
+        let text = (text_of(prebuilt).into_bytes(), ImageFormat::Ptx, None);
+        for (image, expected, pointer) in objects.chain([text]) {
+            assert_eq!(format(&image), Some(expected));
+            let kernels = kernels(&image).unwrap();
             let [kernel] = &kernels[..] else {
                 panic!("one kernel an image: {kernels:?}")
             };
             let sizes: Vec<usize> = kernel.params.iter().map(|param| param.size).collect();
             assert_eq!((&*kernel.name, &sizes[..]), (built.name, built.arg_sizes));
+            assert_eq!(kernel.params[0].pointer, pointer, "a struct");
             assert_eq!(
                 (kernel.params[0].offset, kernel.max_threads),
                 (0, Some(256))
@@ -43,12 +51,11 @@ fn every_prebuilt_image_describes_its_kernel() {
 fn every_prebuilt_image_is_for_its_architecture_only() {
     for prebuilt in &CONVERT {
         for object in prebuilt.code_objects {
-            let other = CONVERT[0]
-                .code_objects
-                .iter()
-                .find(|other| other.arch != object.arch);
-            let refusal =
-                amdgpu::kernels(&object.image.inflate().unwrap(), other.unwrap().arch).unwrap_err();
+            let image = object.image.inflate().unwrap();
+            code_object_for(&image, object.arch).unwrap();
+            let mut objects = CONVERT[0].code_objects.iter();
+            let other = objects.find(|other| other.arch != object.arch).unwrap();
+            let refusal = code_object_for(&image, other.arch).unwrap_err();
             assert_eq!(refusal.code, 209, "{}", refusal.text);
             assert!(refusal.text.contains(object.arch), "{}", refusal.text);
         }
@@ -56,62 +63,53 @@ fn every_prebuilt_image_is_for_its_architecture_only() {
 }
 
 #[test]
-fn cubin_files_of_two_compilers_describe_their_kernels() {
-    let files: [&[u8]; 2] = [
-        include_bytes!("../data/nvrtc-11.8-sm_90.cubin"),
-        include_bytes!("../data/nvrtc-13.5-sm_90.cubin"),
-    ];
-    for file in files {
-        let mut kernels = cubin::kernels(file, "sm_90").unwrap();
-        kernels.sort_by(|a, b| a.name.cmp(&b.name));
-        let [first, second] = &kernels[..] else {
-            panic!("two kernels: {kernels:?}")
-        };
-        let param = |offset, size| Param {
-            offset,
-            size,
-            align: 1,
-        };
-        assert_eq!((&*first.name, first.max_threads), ("first", Some(96)));
-        assert_eq!(first.params, [param(0, 1), param(8, 40), param(48, 8)]);
-        assert_eq!((&*second.name, second.params.len()), ("second", 0));
-        for other in ["sm_80", "sm_89", "sm_100"] {
-            assert_eq!(
-                cubin::kernels(file, other).unwrap_err().code,
-                209,
-                "{other}"
-            );
-        }
-        for cut in [63, 100, file.len() / 2] {
-            assert_eq!(
-                cubin::kernels(&file[..cut], "sm_90").unwrap_err().code,
-                200,
-                "{cut}"
-            );
-        }
+fn cubins_are_for_their_major_version_only() {
+    cubin_for(CUBIN, "sm_90").unwrap();
+    for other in ["sm_80", "sm_89", "sm_100"] {
+        assert_eq!(cubin_for(CUBIN, other).unwrap_err().code, 209, "{other}");
+    }
+    for cut in [63, 100, CUBIN.len() / 2] {
+        let refusal = cubin_for(&CUBIN[..cut], "sm_90").unwrap_err();
+        assert_eq!(refusal.code, 200, "{cut}");
     }
 }
 
-/// Cut or changed anywhere, a code object is refused or still a code object, and never a fault.
+/// Cut anywhere a code object is refused, also within a bundle; changed anywhere it is refused or
+/// still a code object, and never a fault.
 #[test]
 fn damaged_code_objects_are_no_fault() {
     let object = &CONVERT[4].code_objects[1];
     let image = object.image.inflate().unwrap();
-    let mut refused = 0;
-    for cut in (0..image.len()).step_by(97) {
-        refused += u32::from(amdgpu::kernels(&image[..cut], object.arch).is_err());
+    for cut in (20..image.len()).step_by(97) {
+        let error = kernels(&image[..cut]).unwrap_err();
+        let truncated = matches!(error, ImageError::Truncated { actual, .. } if actual == cut);
+        assert!(truncated, "{cut}: {error}");
     }
-    assert!(
-        refused > 50,
-        "a cut file has lost its section headers: {refused}"
-    );
     for place in (0..1500).chain(image.len() - 1000..image.len()) {
         let mut file = image.clone();
         file[place] ^= 0xff;
-        if let Err(refusal) = amdgpu::kernels(&file, object.arch) {
+        if let Err(refusal) = code_object_for(&file, object.arch) {
             assert!(matches!(refusal.code, 200 | 209), "{refusal:?}");
         }
     }
+}
+
+#[test]
+fn a_bundle_shows_the_kernels_of_its_code_object() {
+    let image = CONVERT[4].code_objects[1].image.inflate().unwrap();
+    let (id, mut bundle) = (
+        b"hip-amdgcn-amd-amdhsa--any",
+        b"__CLANG_OFFLOAD_BUNDLE__".to_vec(),
+    );
+    let offset = bundle.len() + 4 * 8 + id.len();
+    for number in [1, offset, image.len(), id.len()] {
+        bundle.extend((number as u64).to_le_bytes());
+    }
+    bundle.extend(id);
+    bundle.extend(&image);
+    assert_eq!(kernels(&bundle), kernels(&image));
+    bundle.pop();
+    assert!(kernels(&bundle).is_err());
 }
 
 fn text_of(prebuilt: &Prebuilt) -> String {
@@ -147,8 +145,7 @@ fn nvidias_driver_takes_ptx_that_it_knows() {
     let device = text(&ptx.replace(".target sm_52", ".target sm_100"));
     assert_eq!(code(load(&lab, ModuleImage::Ptx(&device))), 209);
     assert_eq!(code(load(&lab, ModuleImage::Ptx(c"int main() {}"))), 218);
-    let cubin: &[u8] = include_bytes!("../data/nvrtc-13.5-sm_90.cubin");
-    load(&lab, ModuleImage::Binary(cubin)).unwrap();
+    load(&lab, ModuleImage::Binary(CUBIN)).unwrap();
     let amd = CONVERT[0].code_objects[0].image.inflate().unwrap();
     assert_eq!(code(load(&lab, ModuleImage::Binary(&amd))), 200);
     assert_eq!(lab.library.live(6), 0);
@@ -167,8 +164,7 @@ fn amds_runtime_takes_code_objects_for_its_device() {
             }
         }
         assert_eq!(code(load(&lab, ModuleImage::Binary(b"garbage"))), 200);
-        let cubin: &[u8] = include_bytes!("../data/nvrtc-13.5-sm_90.cubin");
-        assert_eq!(code(load(&lab, ModuleImage::Binary(cubin))), 200);
+        assert_eq!(code(load(&lab, ModuleImage::Binary(CUBIN))), 200);
     }
 }
 

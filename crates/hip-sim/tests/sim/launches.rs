@@ -195,6 +195,49 @@ fn launches_beyond_the_limits_are_refused() {
 }
 
 #[test]
+fn functions_say_what_they_are_like() {
+    for name in ALL {
+        let lab = Lab::new(name);
+        let kernel = Loaded::new(&lab);
+        let (backend, function) = (&lab.backend, kernel.function);
+        // SAFETY: the function's module is loaded until the lab is gone.
+        let (attributes, blocks, none, suggested) = unsafe {
+            (
+                backend.function_attributes(function).unwrap(),
+                backend.occupancy(function, 256, 16384).unwrap(),
+                backend.occupancy(function, 257, 0).unwrap(),
+                backend.suggested_block_size(function, 0).unwrap(),
+            )
+        };
+        // It was compiled for at most 256 threads.
+        assert_eq!(attributes.max_threads_per_block, 256, "{name}");
+        // By memory 4 of AMD's 64 KiB, by threads 8 of 2048 on NVIDIA.
+        let expected = if name == "nvidia" { 8 } else { 4 };
+        assert_eq!((blocks, none), (expected, 0), "{name}");
+        assert_eq!(suggested.block_threads, 256, "{name}: {suggested:?}");
+    }
+}
+
+/// NVIDIA's blocks have more shared memory than 48 KiB for a kernel that asks for it.
+#[test]
+fn more_shared_memory_is_there_for_the_asking() {
+    let lab = Lab::new("nvidia");
+    let kernel = Loaded::new(&lab);
+    const MOST: u32 = 232_448;
+    let launch = |shared| kernel.launch([1; 3], [1; 3], shared, &[]);
+    // SAFETY: the function's module is loaded until the lab is gone.
+    let allow = |bytes| unsafe {
+        lab.backend
+            .allow_dynamic_shared_memory(kernel.function, bytes)
+    };
+    assert_eq!(code(launch(MOST)), 1);
+    assert_eq!(code(allow(MOST + 1)), 1);
+    allow(MOST).unwrap();
+    launch(MOST).unwrap();
+    assert_eq!(code(launch(MOST + 1)), 1);
+}
+
+#[test]
 fn arguments_are_those_of_the_image() {
     for name in ALL {
         let lab = Lab::new(name);

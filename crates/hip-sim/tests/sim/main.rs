@@ -1,5 +1,6 @@
 //! The stand-in libraries, loaded by the loader that loads the real ones.
 
+mod compilers;
 mod discovery;
 mod faults;
 mod images;
