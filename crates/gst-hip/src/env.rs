@@ -6,7 +6,9 @@
 //! | `GST_HIP_AMDHIP_LIBNAME` | file or path of AMD's runtime, the only one tried |
 //! | `GST_HIP_CUDA_LIBNAME` | file or path of NVIDIA's driver, the only one tried |
 //! | `GST_HIP_HOST_DEVICES` | how many devices the Host backend shows, 1 to 64 |
-//! | `GST_HIP_HIPRTC_LIBNAME`, `GST_HIP_NVRTC_LIBNAME` | the run-time compilers, as upstream names them |
+//! | `GST_HIP_HIPRTC_LIBNAME` | file or path of AMD's run-time compiler, the only one tried |
+//! | `GST_HIP_NVRTC_LIBNAME` | file or path of NVIDIA's run-time compiler, the only one tried |
+//! | `GST_HIP_KERNEL_CACHE` | the folder that compiled kernels are kept in, or `off` |
 //! | `GST_HIP_CUDART_LIBNAME` | upstream's; no CUDA runtime is used here, so it changes nothing |
 //!
 //! `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES` are read by the vendors'
@@ -17,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use hip_core::{Device, DeviceSelector, LoaderConfig, Runtime};
+use hip_rtc::cache::{CacheConfig, CacheFolder};
 
 use crate::Result;
 
@@ -26,6 +29,7 @@ const CUDA_DRIVER: &str = "GST_HIP_CUDA_LIBNAME";
 const HOST_DEVICES: &str = "GST_HIP_HOST_DEVICES";
 const HIPRTC: &str = "GST_HIP_HIPRTC_LIBNAME";
 const NVRTC: &str = "GST_HIP_NVRTC_LIBNAME";
+const KERNEL_CACHE: &str = "GST_HIP_KERNEL_CACHE";
 const CUDA_RUNTIME: &str = "GST_HIP_CUDART_LIBNAME";
 
 /// More Host devices than this are a typing error.
@@ -50,11 +54,8 @@ pub struct Environment {
     pub device: DeviceSelector,
     /// How the vendors' libraries are looked for.
     pub loader: LoaderConfig,
-    /// AMD's run-time compiler, where one is named. Read for hip-rtc's compilers; nothing opens one
-    /// yet, since all kernels are prebuilt.
-    pub hiprtc: Option<PathBuf>,
-    /// NVIDIA's run-time compiler, where one is named; as [`Environment::hiprtc`].
-    pub nvrtc: Option<PathBuf>,
+    /// Where kernels that were compiled at run time are kept.
+    pub kernel_cache: CacheFolder,
 }
 
 impl Environment {
@@ -94,8 +95,9 @@ impl Environment {
         }
         environment.loader.amd_runtime = value(AMD_RUNTIME).map(PathBuf::from);
         environment.loader.cuda_driver = value(CUDA_DRIVER).map(PathBuf::from);
-        environment.hiprtc = value(HIPRTC).map(PathBuf::from);
-        environment.nvrtc = value(NVRTC).map(PathBuf::from);
+        environment.loader.hiprtc = value(HIPRTC).map(PathBuf::from);
+        environment.loader.nvrtc = value(NVRTC).map(PathBuf::from);
+        environment.kernel_cache = cache_folder(value(KERNEL_CACHE));
         if value(CUDA_RUNTIME).is_some() {
             tracing::info!("{CUDA_RUNTIME} changes nothing: no CUDA runtime is used");
         }
@@ -105,6 +107,37 @@ impl Environment {
 
 fn error(variable: &'static str, reason: String) -> EnvError {
     EnvError { variable, reason }
+}
+
+/// What `GST_HIP_KERNEL_CACHE` means. A relative folder is below the folder the process is in now.
+fn cache_folder(value: Option<OsString>) -> CacheFolder {
+    match value {
+        None => CacheFolder::Default,
+        Some(value) if value.eq_ignore_ascii_case("off") => CacheFolder::Off,
+        Some(value) => {
+            let folder = PathBuf::from(value);
+            CacheFolder::At(std::path::absolute(&folder).unwrap_or(folder))
+        }
+    }
+}
+
+/// Has the process's kernel cache be where the environment says, if it is not in use yet. A wrong
+/// value of another variable is no reason to put it elsewhere.
+pub(crate) fn configure_kernel_cache() {
+    static CONFIGURED: OnceLock<()> = OnceLock::new();
+    CONFIGURED.get_or_init(|| {
+        let value = std::env::var_os(KERNEL_CACHE).filter(|value| !value.is_empty());
+        let named = value.is_some();
+        let config = CacheConfig {
+            folder: cache_folder(value),
+            ..CacheConfig::default()
+        };
+        if let Err(error) = hip_rtc::cache::configure(config)
+            && named
+        {
+            tracing::warn!(%error, "{KERNEL_CACHE} changes nothing");
+        }
+    });
 }
 
 /// The process's environment as it was at the first call.
@@ -133,6 +166,7 @@ pub fn default_selector() -> Result<DeviceSelector, EnvError> {
 /// A variable's value means nothing.
 pub fn runtime() -> Result<&'static Arc<Runtime>, EnvError> {
     static WARNED: OnceLock<()> = OnceLock::new();
+    configure_kernel_cache();
     let (runtime, configured) = Runtime::global_with(environment()?.loader.clone());
     if !configured {
         WARNED.get_or_init(|| {

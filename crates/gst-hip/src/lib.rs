@@ -6,6 +6,7 @@
 //! * [`FrameLayout`], [`DeviceFrame`]: video planes in such memory, checked before a kernel sees
 //!   their addresses.
 //! * [`HipBufferPool`]: a `GstBufferPool` of such memory.
+//! * [`kernel`]: kernels of one's own, compiled and launched on such memory.
 //! * [`context`]: one device for elements that are neighbours.
 //! * [`mod@env`]: the environment variables, read here and handed down.
 //! * [`log`]: the libraries' `tracing` events as GST_DEBUG categories.
@@ -20,6 +21,7 @@ pub mod context;
 pub mod env;
 mod error;
 mod frame;
+pub mod kernel;
 mod layout;
 pub mod log;
 mod memory;
@@ -28,12 +30,19 @@ mod pool;
 pub use context::{CONTEXT_TYPE, HipContext};
 pub use error::{Error, Result};
 pub use frame::{DeviceFrame, FrameError, PlaneRef};
+pub use hip_core::Device as HipDevice;
 pub use hip_core::{
     Copy2D, Device, DeviceInfo, DevicePtr, DeviceSelector, Event, FenceData, PlaneEnd, Statistics,
     Stream, Vendor,
 };
+pub use kernel::{
+    HipKernelArgs, HipKernelFunction, HipKernelModule, HipStream, KernelArg, KernelError,
+    KernelMemoryError, KernelSource, LaunchConfig,
+};
 pub use layout::FrameLayout;
-pub use memory::{DeviceAccess, HipAllocator, HipMemoryRef, MAP_HIP, MemoryKind};
+pub use memory::{
+    DeviceAccess, HipAllocator, HipMemoryRef, HipMemoryRef as HipMemory, MAP_HIP, MemoryKind,
+};
 pub use pool::HipBufferPool;
 
 /// Caps feature of frames in device memory.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use gst_hip::env::{EnvError, Environment};
 use gst_hip::{DeviceSelector, Vendor};
+use hip_rtc::cache::CacheFolder;
 
 fn read(variables: &[(&str, &str)]) -> Result<Environment, EnvError> {
     Environment::read_from(|name| {
@@ -61,12 +62,34 @@ fn libraries_are_named() {
     );
     assert_eq!(environment.loader.host_devices, 3);
     assert_eq!(
-        environment.hiprtc.as_deref(),
+        environment.loader.hiprtc.as_deref(),
         Some(Path::new("/a/libhiprtc.so"))
     );
     assert_eq!(
-        environment.nvrtc.as_deref(),
+        environment.loader.nvrtc.as_deref(),
         Some(Path::new("libnvrtc.so.12"))
+    );
+}
+
+#[test]
+fn the_kernel_cache_is_a_folder_or_off() {
+    for (value, expected) in [
+        ("", CacheFolder::Default),
+        ("off", CacheFolder::Off),
+        ("OFF", CacheFolder::Off),
+        ("/var/kernels", CacheFolder::At("/var/kernels".into())),
+        ("/offset", CacheFolder::At("/offset".into())),
+    ] {
+        let environment = read(&[("GST_HIP_KERNEL_CACHE", value)]).unwrap();
+        assert_eq!(environment.kernel_cache, expected, "{value:?}");
+    }
+    // It must not move when the process changes its folder.
+    let here = std::env::current_dir().unwrap();
+    assert_eq!(
+        read(&[("GST_HIP_KERNEL_CACHE", "kernels")])
+            .unwrap()
+            .kernel_cache,
+        CacheFolder::At(here.join("kernels"))
     );
 }
 
