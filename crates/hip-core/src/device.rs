@@ -116,6 +116,7 @@ impl Device {
     }
 
     /// The context's handle.
+    #[inline]
     pub fn as_raw_context(&self) -> ContextHandle {
         self.0.context
     }

@@ -416,6 +416,28 @@ pub trait Backend: Send + Sync + fmt::Debug {
         args: &mut [*mut c_void],
     ) -> Result<()>;
 
+    /// As [`Backend::launch_kernel`], for a caller that has not made `context` current: function and
+    /// stream are of that context (the null stream is meant as its), whatever is current on the
+    /// thread, which stays so. Where the driver knows the context by the stream, nothing is pushed.
+    unsafe fn launch_on_stream(
+        &self,
+        context: ContextHandle,
+        function: FunctionHandle,
+        config: &LaunchConfig,
+        stream: StreamHandle,
+        args: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: the context is alive by the caller's promise.
+        let token = unsafe { self.context_push(context) }?;
+        // SAFETY: the caller's promise; the context is current now.
+        let launched = unsafe { self.launch_kernel(function, config, stream, args) };
+        if let Err(error) = self.context_pop(token) {
+            // The launch is made or not, whatever becomes of the thread's context.
+            tracing::warn!(%error, "previous context not restored");
+        }
+        launched
+    }
+
     /// What a kernel was compiled to (`cuFuncGetAttribute`, `hipFuncGetAttribute`).
     unsafe fn function_attributes(&self, function: FunctionHandle) -> Result<FunctionAttributes> {
         let _ = function;

@@ -35,6 +35,7 @@ mod fork;
 mod handle;
 pub mod host;
 mod loader;
+mod locale;
 mod nvidia;
 pub mod rtc;
 mod runtime;
@@ -44,8 +45,9 @@ pub mod wrapper;
 #[doc(hidden)]
 pub use amd::abi as amd_abi;
 pub use backend::{
-    Backend, CopyEnd, EventFlags, FunctionAttributes, HostAllocFlags, HostFn, ImageKind, LaunchConfig, Memcpy2D,
-    MemoryInfo, MemsetValue, ModuleImage, StreamFlags, SuggestedBlockSize, Versions,
+    Backend, CopyEnd, EventFlags, FunctionAttributes, HostAllocFlags, HostFn, ImageKind,
+    LaunchConfig, Memcpy2D, MemoryInfo, MemsetValue, ModuleImage, StreamFlags, SuggestedBlockSize,
+    Versions,
 };
 pub use config::LoaderConfig;
 pub use device_info::{DeviceInfo, DeviceSelector, Limits, ParseSelectorError, PciAddress, Uuid};

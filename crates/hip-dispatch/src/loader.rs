@@ -6,6 +6,7 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use crate::Vendor;
+use crate::locale::CLocale;
 
 /// One file that was tried, and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,7 +195,12 @@ impl Library {
         probe: &CStr,
         attempts: &mut Vec<Attempt>,
     ) -> Option<Library> {
-        match open_local(&file) {
+        let opened = {
+            // The system's words are looked into.
+            let _locale = CLocale::enter();
+            open_local(&file)
+        };
+        match opened {
             Ok(library) => {
                 let mut library = Library {
                     library: ManuallyDrop::new(library),

@@ -1,5 +1,9 @@
 //! Discovery on whatever machine this is: Host is always there, and what is not says why.
 
+#[cfg(all(unix, not(miri)))]
+#[path = "support/locale.rs"]
+mod locale;
+
 use std::path::PathBuf;
 
 use hip_dispatch::{DeviceSelector, ErrorKind, LoaderConfig, Runtime, SelectError, Vendor};
@@ -106,4 +110,34 @@ fn a_damaged_library_is_worth_a_warning_on_automatic_choice() {
         reason.contains("lacks hipInit") && reason.contains("more functions"),
         "{reason}"
     );
+}
+
+/// The system's loader says in the user's language that there is no such file.
+#[test]
+#[cfg(all(unix, not(miri)))]
+fn what_is_absent_is_no_warning_in_any_language() {
+    let name = format!("hip-dispatch-locale-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "in_german"])
+        .envs(locale::environment(&folder))
+        .output()
+        .unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    print!("{text}");
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(all(unix, not(miri)))]
+#[ignore = "run by what_is_absent_is_no_warning_in_any_language"]
+fn in_german() {
+    if locale::enter() {
+        host_is_always_found_and_chosen_where_there_is_nothing_else();
+    }
 }

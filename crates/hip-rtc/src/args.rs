@@ -68,6 +68,15 @@ pub(crate) const INLINE_ARGS: usize = 16;
 /// Set in a size where the value is an address.
 pub(crate) const ADDRESS: u32 = 1 << 31;
 
+/// Where an argument is, and how large.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Where its value starts, in units of 16 bytes.
+    start: u32,
+    /// Bytes, with [`ADDRESS`].
+    pub(crate) size: u32,
+}
+
 /// Argument values in the order of the kernel's parameters.
 ///
 /// No heap is used for up to 16 arguments of 512 bytes in all. They can be used for any number of
@@ -76,10 +85,8 @@ pub(crate) const ADDRESS: u32 = 1 << 31;
 pub struct KernelArgs {
     /// The values, each at a multiple of 16 bytes; what lies between them was never written.
     values: SmallVec<[MaybeUninit<Unit>; INLINE_UNITS]>,
-    /// Where each argument starts, in units.
-    starts: SmallVec<[u32; INLINE_ARGS]>,
-    /// The size of each argument in bytes, with [`ADDRESS`].
-    sizes: SmallVec<[u32; INLINE_ARGS]>,
+    /// One an argument.
+    slots: SmallVec<[Slot; INLINE_ARGS]>,
     /// Memory whose address a launch asks for, and which argument it is.
     memories: SmallVec<[(u32, Arc<dyn KernelMemory>); 4]>,
     /// Whose the buffers among the arguments are.
@@ -114,16 +121,25 @@ impl KernelArgs {
             );
         };
         let (start, units) = (self.values.len(), size_of::<T>().div_ceil(16).max(1));
-        self.values.reserve(units);
+        if self.values.capacity() - start < units {
+            self.grow(units);
+        }
         // SAFETY: there is room for the units, which need not be initialised; they have room for a
         // `T` and are aligned for it.
         unsafe {
             self.values.set_len(start + units);
             self.values.as_mut_ptr().add(start).cast::<T>().write(value);
         }
-        self.starts.push(start as u32);
         let address = if T::IS_ADDRESS { ADDRESS } else { 0 };
-        self.sizes.push(size_of::<T>() as u32 | address);
+        self.slots.push(Slot {
+            start: start as u32,
+            size: size_of::<T>() as u32 | address,
+        });
+    }
+
+    #[cold]
+    fn grow(&mut self, units: usize) {
+        self.values.reserve(units);
     }
 
     /// Adds a buffer's address, after `offset` bytes. A launch on another device than the buffer's is
@@ -131,6 +147,7 @@ impl KernelArgs {
     ///
     /// # Errors
     /// `offset` lies outside the buffer.
+    #[inline]
     pub fn add_buffer(&mut self, buffer: &DeviceBuffer, offset: usize) -> Result<()> {
         within(offset, buffer.len())?;
         self.note_device(buffer.device());
@@ -153,10 +170,11 @@ impl KernelArgs {
     /// Adds memory whose address is asked for, and whose order is kept, by each launch. It is kept
     /// as long as the arguments are.
     pub fn add_memory(&mut self, memory: Arc<dyn KernelMemory>) {
-        self.memories.push((self.starts.len() as u32, memory));
+        self.memories.push((self.slots.len() as u32, memory));
         self.add(DevicePtr::NULL);
     }
 
+    #[inline]
     fn note_device(&mut self, device: &Device) {
         match &self.owner {
             None => self.owner = Some(device.clone()),
@@ -170,18 +188,18 @@ impl KernelArgs {
     /// How many there are.
     #[inline]
     pub fn len(&self) -> usize {
-        self.starts.len()
+        self.slots.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+        self.slots.is_empty()
     }
 
-    /// The size of each in bytes, with [`ADDRESS`].
+    /// Where each is, and how large.
     #[inline]
-    pub(crate) fn sizes(&self) -> &[u32] {
-        &self.sizes
+    pub(crate) fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     pub(crate) fn memories(&self) -> &[(u32, Arc<dyn KernelMemory>)] {
@@ -223,9 +241,9 @@ impl KernelArgs {
     #[inline]
     pub(crate) fn addresses(&self) -> Addresses {
         let base = self.values.as_ptr();
-        self.starts
+        self.slots
             .iter()
-            .map(|start| base.wrapping_add(*start as usize) as *mut c_void)
+            .map(|slot| base.wrapping_add(slot.start as usize) as *mut c_void)
             .collect()
     }
 }
@@ -233,21 +251,23 @@ impl KernelArgs {
 /// Where each argument's value is.
 pub(crate) type Addresses = SmallVec<[*mut c_void; INLINE_ARGS]>;
 
+#[inline]
 fn within(offset: usize, size: usize) -> Result<()> {
     match offset < size {
         true => Ok(()),
-        false => Err(hip_core::Error::OutOfBounds {
-            offset,
-            len: 1,
-            size,
-        }
-        .into()),
+        false => Err(outside(offset, size)),
     }
+}
+
+#[cold]
+fn outside(offset: usize, size: usize) -> Error {
+    let len = 1;
+    hip_core::Error::OutOfBounds { offset, len, size }.into()
 }
 
 impl fmt::Debug for KernelArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sizes = self.sizes.iter().map(|size| size & !ADDRESS);
+        let sizes = self.slots.iter().map(|slot| slot.size & !ADDRESS);
         f.write_str("KernelArgs of bytes ")?;
         f.debug_list().entries(sizes).finish()
     }
@@ -297,14 +317,15 @@ mod tests {
             assert_eq!(*addresses[4].cast::<[f32; 2]>(), [1.5, -1.5]);
             assert_eq!(*addresses[5].cast::<u8>(), 1);
         }
-        assert_eq!(args.sizes(), [1, 56, 8 | ADDRESS, 8, 8, 1]);
+        let sizes: Vec<u32> = args.slots().iter().map(|slot| slot.size).collect();
+        assert_eq!(sizes, [1, 56, 8 | ADDRESS, 8, 8, 1]);
     }
 
     #[test]
     fn sixteen_arguments_stay_off_the_heap() {
         let mut args = KernelArgs::new();
         (0..16).for_each(|value| args.add::<u64>(value));
-        assert!(!args.values.spilled() && !args.starts.spilled() && !args.sizes.spilled());
+        assert!(!args.values.spilled() && !args.slots.spilled());
         assert!(!args.addresses().spilled());
         args.add(0u8);
         assert_eq!(args.len(), 17);

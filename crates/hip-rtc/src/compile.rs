@@ -69,7 +69,7 @@ pub fn compile_in(
 ) -> Result<Compiled> {
     device.check_process("compile")?;
     check(source, options)?;
-    let job = Job::new(device, source, options)?;
+    let job = Job::new(device, source, options);
     let make = || job.make();
     let (entry, cached) = match key::reads_files(&job.source, &job.options) {
         true => (make()?, false),
@@ -124,12 +124,10 @@ struct Job<'a> {
     source: KernelSource<'a>,
     /// As the compiler spells them.
     options: Vec<String>,
-    /// Host's compiler; a library is opened only to compile.
-    host: Option<host::Compiler>,
 }
 
 impl<'a> Job<'a> {
-    fn new(device: &'a Device, source: &KernelSource<'a>, options: &[&str]) -> Result<Job<'a>> {
+    fn new(device: &'a Device, source: &KernelSource<'a>, options: &[&str]) -> Job<'a> {
         let kind = device.backend().image_kind();
         let (source, options) = match dialect(kind) {
             Some(dialect) => prepare(dialect, source, options),
@@ -138,25 +136,19 @@ impl<'a> Job<'a> {
                 options.iter().map(|option| (*option).to_owned()).collect(),
             ),
         };
-        let mut job = Job {
+        Job {
             device,
             kind,
             source,
             options,
-            host: None,
-        };
-        if kind == ImageKind::Host {
-            let found = host::Compiler::find();
-            job.host = Some(found.map_err(|error| error.into_error(device, &job.source, &[]))?);
         }
-        Ok(job)
     }
 
     /// Opens the compiler and compiles.
     fn make(&self) -> Result<Entry> {
-        match &self.host {
-            Some(compiler) => self.make_on_host(compiler),
-            None => self.make_with_library(),
+        match self.kind {
+            ImageKind::Host => self.make_on_host(),
+            _ => self.make_with_library(),
         }
     }
 
@@ -184,16 +176,16 @@ impl<'a> Job<'a> {
         compile_with(compiler, &target, &self.source, &options)
     }
 
-    fn make_on_host(&self, compiler: &host::Compiler) -> Result<Entry> {
+    fn make_on_host(&self) -> Result<Entry> {
         let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
-        let built = host::compile_with(compiler, &self.source, &options)
-            .map_err(|error| error.into_error(self.device, &self.source, &options))?;
+        let failed = |error: host::HostError| error.into_error(self.device, &self.source, &options);
+        let compiler = host::Compiler::find().map_err(failed)?;
+        let built = host::compile_with(&compiler, &self.source, &options).map_err(failed)?;
         Ok(Entry {
             kind: kind_of(ImageFormat::HostObject),
             origin: Origin {
                 compiler: built.compiler,
-                // The compiler's file is in the key.
-                file: None,
+                file: file_identity(compiler.path()),
             },
             log: built.log,
             image: built.object,
@@ -344,15 +336,12 @@ pub(crate) fn install_hint(kind: ImageKind) -> &'static str {
             "install HIPRTC of the same version as the HIP runtime: ROCm's package hip-runtime-amd, or \
              libhiprtc and libhiprtc-builtins of the distribution"
         }
-        _ => {
-            "install a C++ compiler: g++ or clang++, Xcode's command line tools, Visual Studio's Build \
-             Tools"
-        }
+        _ => host::INSTALL,
     }
 }
 
 /// A compiler's file, as [`Origin::file`] has it.
-fn file_identity(path: &Path) -> Option<(std::path::PathBuf, u64, i128)> {
+pub(crate) fn file_identity(path: &Path) -> Option<(std::path::PathBuf, u64, i128)> {
     let path = std::fs::canonicalize(path).ok()?;
     let metadata = std::fs::metadata(&path).ok()?;
     let modified = metadata.modified().ok()?;
@@ -395,4 +384,46 @@ fn kind_of(format: ImageFormat) -> u32 {
 fn format_of(kind: u32) -> Option<ImageFormat> {
     let found = KINDS.iter().find(|(known, _)| *known == kind);
     found.map(|(_, format)| *format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: u32, file: Option<(std::path::PathBuf, u64, i128)>) -> Entry {
+        Entry {
+            kind,
+            origin: Origin {
+                compiler: String::new(),
+                file,
+            },
+            log: String::new(),
+            image: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_entry_of_a_kind_unknown_here_is_stale() {
+        for (kind, format) in KINDS {
+            assert_eq!((kind_of(format), format_of(kind)), (kind, Some(format)));
+            assert!(is_fresh(&entry(kind, None)));
+        }
+        for kind in [0, 6, u32::MAX] {
+            assert!(!is_fresh(&entry(kind, None)));
+        }
+    }
+
+    #[test]
+    fn an_entry_is_stale_once_its_compiler_was_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = folder.path().join("c++");
+        std::fs::write(&compiler, "one").unwrap();
+        let made = entry(5, file_identity(&compiler));
+        assert!(is_fresh(&made));
+        std::fs::write(&compiler, "three").unwrap();
+        assert!(!is_fresh(&made));
+        // What it made is good without it.
+        std::fs::remove_file(&compiler).unwrap();
+        assert!(is_fresh(&made));
+    }
 }

@@ -1,11 +1,11 @@
 mod function;
+mod functions;
 mod image;
 mod lifetime;
 
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use hip_core::{Device, Stream};
 use hip_dispatch::{ErrorKind, ImageKind, ModuleHandle, ModuleImage, StreamHandle};
@@ -17,6 +17,7 @@ use crate::image::{ImageError, ImageFormat, KernelInfo};
 use crate::{Error, KernelArgs, KernelSource, LaunchConfig, Prebuilt, Result};
 pub use function::Function;
 use function::State;
+use functions::Functions;
 use lifetime::Users;
 
 /// A loaded module: kernels of one device. Cheap to clone.
@@ -33,7 +34,9 @@ struct Inner {
     name: String,
     /// What the image says of its kernels; `None` where it cannot be read.
     kernels: Option<Vec<KernelInfo>>,
-    functions: RwLock<HashMap<String, Arc<State>>>,
+    /// Kernels of the text that no name finds, where the image says.
+    nameless: Vec<String>,
+    functions: Functions,
     users: Users,
     /// What a launch without a stream is enqueued on, under an identity of this module's.
     default_stream: OnceLock<Stream>,
@@ -44,6 +47,7 @@ struct Loadable<'a> {
     name: &'a str,
     image: ModuleImage<'a>,
     kernels: Option<Vec<KernelInfo>>,
+    nameless: Vec<String>,
 }
 
 impl KernelModule {
@@ -135,6 +139,7 @@ impl KernelModule {
                     name: prebuilt.name,
                     image: ModuleImage::HostTable((prebuilt.host)()),
                     kernels: None,
+                    nameless: Vec::new(),
                 },
             ),
             other => Err(no_image(format!("{} ({other:?})", device.info()))),
@@ -165,6 +170,7 @@ impl KernelModule {
             name,
             image,
             kernels,
+            nameless: image::nameless(format, bytes),
         };
         KernelModule::load(device, loadable)
     }
@@ -174,6 +180,7 @@ impl KernelModule {
             name,
             image,
             kernels,
+            nameless,
         } = loadable;
         let _bound = device.bind()?;
         tracing::debug!(%name, ?image, device = %device.info(), "loading module");
@@ -185,7 +192,8 @@ impl KernelModule {
             handle,
             name: name.to_owned(),
             kernels,
-            functions: RwLock::default(),
+            nameless,
+            functions: Functions::default(),
             users: Users::default(),
             default_stream: OnceLock::new(),
         })))
@@ -208,7 +216,8 @@ impl KernelModule {
     /// # Errors
     /// There is none of that name.
     pub fn function(&self, name: &str) -> Result<Function> {
-        Ok(Function::new(self.clone(), self.lookup(name)?))
+        self.0.device.check_process("function")?;
+        Ok(Function::new(self.clone(), self.lookup(name)?.clone()))
     }
 
     /// Enqueues a launch of the kernel `name` on `stream` (`None`: the default stream), without
@@ -219,6 +228,7 @@ impl KernelModule {
     ///
     /// # Errors
     /// As [`KernelModule::function`] and [`Function::launch`].
+    #[inline]
     pub unsafe fn launch(
         &self,
         name: &str,
@@ -234,26 +244,23 @@ impl KernelModule {
         };
         let state = self.lookup(name)?;
         // SAFETY: the caller's.
-        unsafe { function::launch(self, &state, stream, &config, args) }
+        unsafe { function::launch(self, state, stream, &config, args) }
     }
 
-    fn lookup(&self, name: &str) -> Result<Arc<State>> {
-        // A thread that is gone may hold the lock in the child of a fork.
-        self.0.device.check_process("function")?;
-        let functions = &self.0.functions;
-        let known = functions.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(state) = known.get(name) {
-            return Ok(state.clone());
+    /// A name that was looked up before costs a comparison or a few, and no lock.
+    #[inline]
+    fn lookup(&self, name: &str) -> Result<&Arc<State>> {
+        match self.0.functions.get(name) {
+            Some(state) => Ok(state),
+            None => self.find(name),
         }
-        drop(known);
-        let state = Arc::new(self.find(name)?);
-        let mut known = functions.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(known.entry(name.to_owned()).or_insert(state).clone())
     }
 
     /// Asks the driver for a kernel.
-    fn find(&self, name: &str) -> Result<State> {
+    #[cold]
+    fn find(&self, name: &str) -> Result<&Arc<State>> {
         let inner = &self.0;
+        let kernels = inner.kernels.as_deref().unwrap_or_default();
         let c_name =
             CString::new(name).map_err(|_| Error::Nul(format!("the kernel name {name:?}")))?;
         let _bound = inner.device.bind()?;
@@ -264,13 +271,12 @@ impl KernelModule {
             ErrorKind::NotFound => Error::FunctionNotFound {
                 module: inner.name.clone(),
                 name: name.to_owned(),
-                hint: image::hint(inner.kernels.as_deref().unwrap_or_default(), name),
+                hint: image::hint(kernels, &inner.nameless, name),
             },
             _ => error.into(),
         })?;
-        let kernels = inner.kernels.as_deref().unwrap_or_default();
         let info = kernels.iter().find(|kernel| kernel.name == name);
-        Ok(State::new(name, handle, info))
+        Ok(inner.functions.keep(State::new(name, handle, info)))
     }
 
     /// The stream that a launch goes to.

@@ -2,6 +2,10 @@
 //! name, as lists of files (`:` between them), each driven through `hip-rtc-compile` in a process of
 //! its own. `cargo xtask kernels` fetches them; without them this says that it skips.
 
+#[cfg(unix)]
+#[path = "../../hip-dispatch/tests/support/locale.rs"]
+mod locale;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -207,5 +211,44 @@ fn hiprtc_compiles_for_all_that_it_was_seen_to_know() {
             );
         }
         check_refusals(&lab, "--hiprtc", &compiler, &known[0]);
+    }
+}
+
+/// `0.25f` is as many bits whatever the decimal point of the process's locale.
+#[test]
+#[cfg(unix)]
+fn nvrtc_reads_numbers_under_a_decimal_comma() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "--nocapture", "decimal_comma"])
+        .envs(locale::environment(folder.path()))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    print!("{text}");
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+#[ignore = "run by nvrtc_reads_numbers_under_a_decimal_comma"]
+fn decimal_comma() {
+    if !locale::enter() {
+        return;
+    }
+    for file in listed("HIP_TEST_NVRTC") {
+        let config = LoaderConfig::with_compilers(Some(file), None);
+        let compiler = RtcLibrary::open_nvrtc(&config, &[]).unwrap();
+        let text = "extern \"C\" __global__ void k(float *o) { o[0] = o[1] * 0.25f + FACTOR; }";
+        let options = ["-DFACTOR=1.5e-1f"];
+        let compiled = hip_rtc::compile_for(&compiler, "compute_80", &text.into(), &options);
+        let ptx = String::from_utf8(compiled.unwrap().image).unwrap();
+        assert!(
+            ptx.contains("0f3E800000") && ptx.contains("0f3E19999A"),
+            "{ptx}"
+        );
     }
 }

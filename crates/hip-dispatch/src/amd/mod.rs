@@ -64,6 +64,8 @@ impl Dialect for Hip {
         texture_pitch_alignment: 82,
         warp_size: 87,
     };
+    // The runtime looks a stream up on the thread's device.
+    const LAUNCH_NEEDS_CONTEXT: bool = true;
 
     fn resolve(library: &Library) -> Result<Self, LoadError> {
         let mut resolver = Resolver::new(Vendor::Amd, library);

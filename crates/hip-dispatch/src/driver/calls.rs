@@ -1,14 +1,14 @@
 use std::ffi::{CStr, c_uint, c_void};
 use std::ptr::NonNull;
 
-use super::table::{Code, Handle, RawMemcpy2D};
+use super::table::{Code, Handle};
 use super::{Dialect, Driver};
 use crate::rtc::RtcLibrary;
 use crate::{
-    Backend, ContextGuardToken, ContextHandle, CopyEnd, DeviceInfo, DevicePtr, EventFlags,
-    EventHandle, FunctionAttributes, FunctionHandle, HipError, HostAllocFlags, HostFn, ImageKind,
-    LaunchConfig, LoadError, LoadedLibrary, Memcpy2D, MemoryInfo, MemsetValue, ModuleHandle,
-    ModuleImage, Result, StreamFlags, StreamHandle, SuggestedBlockSize, Vendor, Versions,
+    Backend, ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventFlags, EventHandle,
+    FunctionAttributes, FunctionHandle, HipError, HostAllocFlags, HostFn, ImageKind, LaunchConfig,
+    LoadError, LoadedLibrary, Memcpy2D, MemoryInfo, MemsetValue, ModuleHandle, ModuleImage, Result,
+    StreamFlags, StreamHandle, SuggestedBlockSize, Vendor, Versions,
 };
 
 /// Calls an entry of the table and turns the code into a `Result`.
@@ -52,34 +52,6 @@ impl<D: Dialect> Driver<D> {
             Ok(()) => Ok(true),
             Err(error) if error.kind == crate::ErrorKind::NotReady => Ok(false),
             Err(error) => Err(error),
-        }
-    }
-
-    fn raw_copy(&self, copy: &Memcpy2D) -> RawMemcpy2D {
-        let (host_type, device_type) = self.dialect.memory_types();
-        let split = |end| match end {
-            CopyEnd::Host(ptr) => (host_type, ptr.cast::<c_void>(), 0),
-            CopyEnd::Device(ptr) => (device_type, std::ptr::null_mut(), ptr.0),
-        };
-        let (src_memory_type, src_host, src_device) = split(copy.src);
-        let (dst_memory_type, dst_host, dst_device) = split(copy.dst);
-        RawMemcpy2D {
-            src_x_bytes: 0,
-            src_y: 0,
-            src_memory_type,
-            src_host,
-            src_device,
-            src_array: std::ptr::null_mut(),
-            src_pitch: copy.src_stride,
-            dst_x_bytes: 0,
-            dst_y: 0,
-            dst_memory_type,
-            dst_host,
-            dst_device,
-            dst_array: std::ptr::null_mut(),
-            dst_pitch: copy.dst_stride,
-            width_bytes: copy.width_bytes,
-            height: copy.height,
         }
     }
 }
@@ -441,24 +413,20 @@ impl<D: Dialect> Backend for Driver<D> {
         stream: StreamHandle,
         args: &mut [*mut c_void],
     ) -> Result<()> {
-        let ([gx, gy, gz], [bx, by, bz]) = (config.grid_dim, config.block_dim);
-        let none = std::ptr::null_mut();
-        call!(
-            self,
-            launch_kernel(
-                function.as_raw(),
-                gx,
-                gy,
-                gz,
-                bx,
-                by,
-                bz,
-                config.shared_mem_bytes,
-                stream.as_raw(),
-                args.as_mut_ptr(),
-                none
-            )
-        )
+        // SAFETY: the caller's.
+        unsafe { self.launch_in_current(function, config, stream, args) }
+    }
+
+    unsafe fn launch_on_stream(
+        &self,
+        context: ContextHandle,
+        function: FunctionHandle,
+        config: &LaunchConfig,
+        stream: StreamHandle,
+        args: &mut [*mut c_void],
+    ) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.launch_in(context, function, config, stream, args) }
     }
 
     unsafe fn function_attributes(&self, function: FunctionHandle) -> Result<FunctionAttributes> {

@@ -2,7 +2,9 @@
 //! [`Dialect`].
 
 mod calls;
+mod copy;
 mod functions;
+mod launch;
 mod table;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -15,6 +17,7 @@ use crate::{
     Backend, ContextGuardToken, ContextHandle, DeviceInfo, HipError, ImageKind, Limits, LoadError,
     LoadedLibrary, LoaderConfig, PciAddress, ProcessStamp, Result, Uuid, Vendor, Versions,
 };
+use launch::ContextNeed;
 pub(crate) use table::{Code, Handle, Ptr, RawMemcpy2D, Table};
 
 /// What one vendor does in its own way.
@@ -27,6 +30,9 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const ROLE: &'static str;
     /// Attribute numbers of `…DeviceGetAttribute`.
     const ATTRIBUTES: Attributes;
+    /// Whether a launch never does without its context current on the thread. Where it may, the
+    /// driver is tried.
+    const LAUNCH_NEEDS_CONTEXT: bool;
 
     /// Resolves the vendor's own functions, or names the required ones that are missing.
     fn resolve(library: &Library) -> Result<Self, LoadError>;
@@ -80,6 +86,7 @@ pub(crate) struct Driver<D> {
     /// How the compiler is looked for, once one is needed.
     config: LoaderConfig,
     compiler: ForkOnce<Result<RtcLibrary, LoadError>>,
+    context_need: ContextNeed,
     process: ProcessStamp,
 }
 
@@ -113,6 +120,7 @@ impl<D: Dialect> Driver<D> {
             versions: Ok(Versions::default()),
             config: config.clone(),
             compiler: ForkOnce::new(),
+            context_need: ContextNeed::new(D::LAUNCH_NEEDS_CONTEXT),
             process: ProcessStamp::now(),
         };
         // SAFETY: both vendors' Init takes flags that must be 0.

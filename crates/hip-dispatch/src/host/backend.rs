@@ -8,12 +8,10 @@ use super::copy::{Copy, Fill};
 use super::event::{Event, Progress};
 use super::launch::Launch;
 use super::memory::Kind;
-use super::module::{Function, Module};
+use super::module::Function;
 use super::registry::next_id;
 use super::stream::{Stream, Work};
-use super::{
-    Host, code, context, device, fail, lock, no_thread, pool, stream_failed, system_memory,
-};
+use super::{Host, code, context, device, fail, no_thread, pool, stream_failed, system_memory};
 use crate::{
     Backend, ContextGuardToken, ContextHandle, DeviceInfo, DevicePtr, EventFlags, EventHandle,
     FunctionAttributes, FunctionHandle, HostAllocFlags, HostFn, ImageKind, LaunchConfig,
@@ -401,61 +399,16 @@ impl Backend for Host {
     unsafe fn event_elapsed_time(&self, start: EventHandle, end: EventHandle) -> Result<f32> {
         let call = "event_elapsed_time";
         let (start, end) = (self.event(call, start)?, self.event(call, end)?);
-        let invalid = |text| Err(fail(call, code::INVALID_HANDLE, text));
-        if start.device != end.device {
-            return invalid("the events belong to different contexts");
-        }
-        if (start.flags | end.flags).contains(EventFlags::DISABLE_TIMING) {
-            return invalid("an event was created without time stamps");
-        }
-        for event in [&start, &end] {
-            match event.last() {
-                (0, _) => return invalid("an event was never recorded"),
-                (_, Progress::Failed) => return Err(stream_failed(call)),
-                (_, Progress::Pending) => {
-                    return Err(fail(call, code::NOT_READY, "an event is not done"));
-                }
-                (_, Progress::Done) => {}
-            }
-        }
-        let (Some(start), Some(end)) = (start.stamp(), end.stamp()) else {
-            // Recorded again since it was looked at.
-            return Err(fail(call, code::NOT_READY, "an event is not done"));
-        };
-        let forward = end.saturating_duration_since(start).as_secs_f64();
-        let backward = start.saturating_duration_since(end).as_secs_f64();
-        Ok(((forward - backward) * 1e3) as f32)
+        start.elapsed_ms(&end, call)
     }
 
     unsafe fn module_load(&self, image: ModuleImage<'_>) -> Result<ModuleHandle> {
-        let call = "module_load";
-        let device = self.current(call)?.ordinal;
-        let module = match image {
-            ModuleImage::HostTable(table) => Module::from_table(device, table),
-            // SAFETY: the caller's promise, that the object is what `hip-rtc` built.
-            ModuleImage::HostObject(bytes) => unsafe { Module::from_object(device, bytes) },
-            _ => Err(format!(
-                "the CPU takes its own functions or a shared object of such, not {image:?}"
-            )),
-        };
-        let module = module.map_err(|text| fail(call, code::INVALID_IMAGE, text))?;
-        Ok(ModuleHandle::from_raw(
-            self.modules.insert(next_id(), Arc::new(module)),
-        ))
+        // SAFETY: the caller's promise.
+        unsafe { self.load_module("module_load", image) }
     }
 
     unsafe fn module_unload(&self, module: ModuleHandle) -> Result<()> {
-        let call = "module_unload";
-        self.current(call)?;
-        let module = self
-            .modules
-            .remove(module.as_raw())
-            .ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live module"))?;
-        let functions = lock(&module.functions);
-        for id in functions.iter().flatten() {
-            self.functions.remove(std::ptr::without_provenance_mut(*id));
-        }
-        Ok(())
+        self.unload_module("module_unload", module)
     }
 
     unsafe fn module_get_function(
@@ -463,30 +416,7 @@ impl Backend for Host {
         module: ModuleHandle,
         name: &CStr,
     ) -> Result<FunctionHandle> {
-        let call = "module_get_function";
-        self.current(call)?;
-        let module = self
-            .modules
-            .get(module.as_raw())
-            .ok_or_else(|| fail(call, code::INVALID_HANDLE, "the handle is no live module"))?;
-        let named = |name: &str| module.kernels.iter().position(|kernel| kernel.name == name);
-        let index = name.to_str().ok().and_then(named).ok_or_else(|| {
-            let text = format!("the module has no kernel named {}", name.to_string_lossy());
-            fail(call, code::NOT_FOUND, text)
-        })?;
-        let mut functions = lock(&module.functions);
-        let id = *functions[index].get_or_insert_with(|| {
-            let id = next_id();
-            let function = Function {
-                device: module.device,
-                kernel: module.kernels[index].clone(),
-            };
-            self.functions.insert(id, Arc::new(function));
-            id
-        });
-        Ok(FunctionHandle::from_raw(std::ptr::without_provenance_mut(
-            id,
-        )))
+        self.find_function("module_get_function", module, name)
     }
 
     unsafe fn launch_kernel(

@@ -3,8 +3,8 @@
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
-use super::lock;
-use crate::EventFlags;
+use super::{code, fail, lock, stream_failed};
+use crate::{EventFlags, Result};
 
 /// How a record of an event stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,8 +108,34 @@ impl Event {
         }
     }
 
+    /// Milliseconds from this event's last record to another's.
+    pub(super) fn elapsed_ms(&self, end: &Event, call: &'static str) -> Result<f32> {
+        let invalid = |text| Err(fail(call, code::INVALID_HANDLE, text));
+        let not_done = || fail(call, code::NOT_READY, "an event is not done");
+        if self.device != end.device {
+            return invalid("the events belong to different contexts");
+        }
+        if (self.flags | end.flags).contains(EventFlags::DISABLE_TIMING) {
+            return invalid("an event was created without time stamps");
+        }
+        for event in [self, end] {
+            match event.last() {
+                (0, _) => return invalid("an event was never recorded"),
+                (_, Progress::Failed) => return Err(stream_failed(call)),
+                (_, Progress::Pending) => return Err(not_done()),
+                (_, Progress::Done) => {}
+            }
+        }
+        // One that was recorded again since it was looked at has none.
+        let stamps = self.stamp().zip(end.stamp());
+        let (start, end) = stamps.ok_or_else(not_done)?;
+        let forward = end.saturating_duration_since(start).as_secs_f64();
+        let backward = start.saturating_duration_since(end).as_secs_f64();
+        Ok(((forward - backward) * 1e3) as f32)
+    }
+
     /// When the last record was done; `None` if there is no record, or none that carries a time.
-    pub(super) fn stamp(&self) -> Option<Instant> {
+    fn stamp(&self) -> Option<Instant> {
         lock(&self.records).stamp
     }
 }

@@ -48,7 +48,7 @@ use event::Event;
 pub use launch::{HostKernel, HostKernelFn, HostLaunch};
 use memory::{FreeError, Kind, Memory};
 use module::{Function, Module};
-pub use object::{ObjectKernel, ObjectParam, object_kernels};
+pub use object::{ObjectKernel, ObjectParam, object_kernels, object_nameless};
 use registry::Registry;
 use stream::{Refused, Stream, Work};
 

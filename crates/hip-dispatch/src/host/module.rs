@@ -1,11 +1,15 @@
 //! Modules: tables of kernels of this process, or shared objects.
 
 use std::borrow::Cow;
+use std::ffi::CStr;
 use std::sync::{Arc, Mutex};
 
 use super::device::MAX_THREADS_PER_BLOCK;
 use super::launch::{HostKernel, HostKernelFn};
 use super::object::{Loaded, Object};
+use super::registry::next_id;
+use super::{Host, code, fail, lock};
+use crate::{FunctionHandle, HipError, ModuleHandle, ModuleImage, Result};
 
 /// A kernel that can be launched. Whoever holds it keeps its code loaded.
 pub(super) struct Kernel {
@@ -93,4 +97,71 @@ impl Module {
             kernels: kernels.into_iter().map(Arc::new).collect(),
         })
     }
+}
+
+impl Host {
+    /// # Safety
+    /// A shared object is what `hip-rtc` built.
+    pub(super) unsafe fn load_module(
+        &self,
+        call: &'static str,
+        image: ModuleImage<'_>,
+    ) -> Result<ModuleHandle> {
+        let device = self.current(call)?.ordinal;
+        let module = match image {
+            ModuleImage::HostTable(table) => Module::from_table(device, table),
+            // SAFETY: the caller's promise.
+            ModuleImage::HostObject(bytes) => unsafe { Module::from_object(device, bytes) },
+            _ => Err(format!(
+                "the CPU takes its own functions or a shared object of such, not {image:?}"
+            )),
+        };
+        let module = module.map_err(|text| fail(call, code::INVALID_IMAGE, text))?;
+        Ok(ModuleHandle::from_raw(
+            self.modules.insert(next_id(), Arc::new(module)),
+        ))
+    }
+
+    pub(super) fn unload_module(&self, call: &'static str, handle: ModuleHandle) -> Result<()> {
+        self.current(call)?;
+        let module = self.modules.remove(handle.as_raw());
+        let module = module.ok_or_else(|| no_module(call))?;
+        let functions = lock(&module.functions);
+        for id in functions.iter().flatten() {
+            self.functions.remove(std::ptr::without_provenance_mut(*id));
+        }
+        Ok(())
+    }
+
+    pub(super) fn find_function(
+        &self,
+        call: &'static str,
+        module: ModuleHandle,
+        name: &CStr,
+    ) -> Result<FunctionHandle> {
+        self.current(call)?;
+        let module = self.modules.get(module.as_raw());
+        let module = module.ok_or_else(|| no_module(call))?;
+        let named = |name: &str| module.kernels.iter().position(|kernel| kernel.name == name);
+        let index = name.to_str().ok().and_then(named).ok_or_else(|| {
+            let text = format!("the module has no kernel named {}", name.to_string_lossy());
+            fail(call, code::NOT_FOUND, text)
+        })?;
+        let mut functions = lock(&module.functions);
+        let id = *functions[index].get_or_insert_with(|| {
+            let id = next_id();
+            let function = Function {
+                device: module.device,
+                kernel: module.kernels[index].clone(),
+            };
+            self.functions.insert(id, Arc::new(function));
+            id
+        });
+        let handle = std::ptr::without_provenance_mut(id);
+        Ok(FunctionHandle::from_raw(handle))
+    }
+}
+
+fn no_module(call: &'static str) -> HipError {
+    fail(call, code::INVALID_HANDLE, "the handle is no live module")
 }

@@ -28,6 +28,8 @@ const fn magic(kind: u8) -> [u8; 16] {
 
 /// Starts a kernel's record.
 const KERNEL_MAGIC: [u8; 16] = magic(b'k');
+/// Starts the name of a kernel that cannot be looked up.
+const NAMELESS_MAGIC: [u8; 16] = magic(b'n');
 /// Starts the module's.
 const MODULE_MAGIC: [u8; 16] = magic(b'm');
 
@@ -68,6 +70,17 @@ pub fn object_kernels(image: &[u8]) -> Option<Vec<ObjectKernel>> {
     // A linker may keep a copy of a section, and with it of a record.
     kernels.dedup();
     Some(kernels)
+}
+
+/// Kernels of a shared object's text that cannot be looked up, being templates or not
+/// `extern "C"`, each once: for the message to one who tries. Empty for any other file.
+pub fn object_nameless(image: &[u8]) -> Vec<String> {
+    let mut names: Vec<_> = records(image, &NAMELESS_MAGIC)
+        .filter_map(parse_nameless)
+        .collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 /// What follows each place where `magic` stands, itself included.
@@ -119,6 +132,16 @@ fn parse_kernel(record: &[u8]) -> Option<ObjectKernel> {
         params,
         max_threads: (max_threads > 0).then_some(max_threads),
     })
+}
+
+/// Reads `hip_host::Nameless`.
+fn parse_nameless(record: &[u8]) -> Option<String> {
+    let (version, bytes) = (word(record, 16)?, word(record, 20)? as usize);
+    if version != VERSION || bytes > MAX_NAME {
+        return None;
+    }
+    let name = record.get(24..24 + bytes)?;
+    Some(std::str::from_utf8(name).ok()?.to_owned())
 }
 
 /// `hip_host::Kernel`.
@@ -237,6 +260,28 @@ mod tests {
         };
         assert_eq!((pointer.size, pointer.align, pointer.pointer), (8, 8, true));
         assert_eq!((number.size, number.align, number.pointer), (4, 4, false));
+    }
+
+    #[test]
+    fn names_that_find_nothing_are_read_too() {
+        let nameless = |name: &str| {
+            let mut bytes = NAMELESS_MAGIC.to_vec();
+            let words = [VERSION, name.len() as u32];
+            bytes.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+            bytes.extend(name.as_bytes());
+            bytes
+        };
+        let records = [
+            nameless("b"),
+            record("scale", &[], 0),
+            nameless("a"),
+            nameless("b"),
+        ];
+        let whole = image(VERSION, &records);
+        assert_eq!(object_nameless(&whole), ["a", "b"]);
+        assert_eq!(object_kernels(&whole).unwrap().len(), 1);
+        assert_eq!(object_nameless(&whole[..whole.len() - 1]), ["a", "b"]);
+        assert_eq!(object_nameless(b"\x7fELF and nothing else"), [""; 0]);
     }
 
     #[test]

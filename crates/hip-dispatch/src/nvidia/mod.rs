@@ -63,6 +63,8 @@ impl Dialect for Cuda {
         texture_pitch_alignment: 51,
         warp_size: 10,
     };
+    // Driver 580 takes it from the stream.
+    const LAUNCH_NEEDS_CONTEXT: bool = false;
 
     fn resolve(library: &Library) -> Result<Self, LoadError> {
         let mut resolver = Resolver::new(Vendor::Nvidia, library);

@@ -1,10 +1,10 @@
 use std::ffi::{CString, c_char, c_int};
 use std::sync::{Mutex, PoisonError};
 
-use super::locale::CLocale;
 use super::table::{Output, Program, Table};
 use super::{RtcError, RtcLibrary, RtcProduct, RtcTarget, sets_architecture};
 use crate::Vendor;
+use crate::locale::CLocale;
 
 /// A text for a compiler, and the headers it includes.
 #[derive(Debug, Clone, Copy)]

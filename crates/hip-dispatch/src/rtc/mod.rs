@@ -7,7 +7,6 @@
 
 mod compile;
 mod error;
-mod locale;
 mod names;
 mod table;
 mod target;
@@ -127,7 +126,7 @@ impl RtcLibrary {
             Err(missing) => {
                 // The file is there: that it is none of the compilers is the reason to tell.
                 if let Some(attempt) = attempts.last_mut() {
-                    attempt.error = Some(format!("it lacks {}", missing.join(", ")));
+                    attempt.error = Some(format!("{LACKS}{}", missing.join(", ")));
                 }
                 return Some(Err(missing));
             }
@@ -202,11 +201,18 @@ impl fmt::Debug for RtcLibrary {
     }
 }
 
+/// How the reason starts why a file that loads was not taken.
+const LACKS: &str = "it lacks ";
+
 fn load_error(
     vendor: Vendor,
-    attempts: Vec<Attempt>,
+    mut attempts: Vec<Attempt>,
     missing_symbols: Vec<&'static str>,
 ) -> LoadError {
+    // The error names the functions itself, and the file as one that loaded.
+    for attempt in &mut attempts {
+        attempt.error.take_if(|error| error.starts_with(LACKS));
+    }
     LoadError {
         vendor,
         library: library_name(vendor),
@@ -226,5 +232,26 @@ fn preload_builtins(nvrtc: &Path, version: (u32, u32)) {
         let mut attempts = Vec::new();
         // Kept open, as every vendor library is; a failure is in the log, and NVRTC's to report.
         let _ = Library::open(Vendor::Nvidia, file, c"getArchBuiltins", &mut attempts);
+    }
+}
+
+// Miri opens no libraries.
+#[cfg(all(test, target_os = "linux", not(miri)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_no_compiler_is_named() {
+        let other = PathBuf::from("libc.so.6");
+        let config = LoaderConfig::with_compilers(Some(other.clone()), Some(other));
+        for error in [
+            RtcLibrary::open_nvrtc(&config, &[]).unwrap_err(),
+            RtcLibrary::open_hiprtc(&config, None).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains("rtcCreateProgram"), "{text}");
+            assert!(text.contains("loaded from libc.so.6"), "{text}");
+            assert!(!text.contains(LACKS), "{text}");
+        }
     }
 }

@@ -89,12 +89,9 @@ pub(super) fn check_private(metadata: &Metadata) -> Result<(), FolderError> {
 
 #[cfg(unix)]
 fn check_owner(metadata: &Metadata) -> Result<(), FolderError> {
-    unsafe extern "C" {
-        // POSIX: no argument, never fails; every Rust target's `uid_t` is 32 bits wide.
-        safe fn geteuid() -> u32;
-    }
     let owner = std::os::unix::fs::MetadataExt::uid(metadata);
-    match geteuid() {
+    // SAFETY: takes nothing and never fails, by POSIX.
+    match unsafe { libc::geteuid() } {
         user if user == owner => Ok(()),
         user => Err(FolderError::Owner { owner, user }),
     }

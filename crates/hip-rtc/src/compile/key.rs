@@ -4,7 +4,8 @@ use hip_dispatch::ImageKind;
 
 use super::{Job, options};
 use crate::KernelSource;
-use crate::cache::Key;
+use crate::cache::{Key, KeyBuilder};
+use crate::host;
 
 impl Job<'_> {
     /// Everything that another image could come of, but the compiler's file: that is in the entry,
@@ -33,14 +34,25 @@ impl Job<'_> {
         if let Some(file) = backend.configured_compiler() {
             key = key.bytes("compiler", file.as_os_str().as_encoded_bytes());
         }
-        match &self.host {
-            // Compiler and CPU: a cache folder may be shared by machines.
-            Some(compiler) => key.text("host", compiler.identity()),
+        match self.kind {
+            ImageKind::Host => host_parts(key),
             // PTX is as new as its compiler; a code object's ABI is its runtime's.
-            None => key.number("driver", driver_generation(backend.versions().ok())),
+            _ => key.number("driver", driver_generation(backend.versions().ok())),
         }
         .finish()
     }
+}
+
+/// What else an object for the CPU depends on: the CPU, since machines may share a folder, the
+/// compiler asked for, and the texts that are read before every other.
+fn host_parts(mut key: KeyBuilder) -> KeyBuilder {
+    if let Some(compiler) = host::configured() {
+        key = key.text("CXX", &compiler);
+    }
+    for (name, text) in host::PRELUDE {
+        key = key.text("prelude", name).text("text", text);
+    }
+    key.text("cpu", &host::cpu())
 }
 
 /// The driver's or runtime's major version, in whichever of the vendors' ways it is numbered.

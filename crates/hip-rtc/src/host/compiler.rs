@@ -5,17 +5,17 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use std::time::UNIX_EPOCH;
 
 use super::HostError;
+use crate::compile::file_identity;
 
 /// What brings a compiler.
-pub(super) const INSTALL: &str = if cfg!(windows) {
-    "install Visual Studio's Build Tools with the C++ workload"
+pub(crate) const INSTALL: &str = if cfg!(windows) {
+    "install Visual Studio's Build Tools with the C++ workload, or name a compiler in CXX"
 } else if cfg!(target_os = "macos") {
-    "run `xcode-select --install`"
+    "run `xcode-select --install`, or name a compiler in CXX"
 } else {
-    "install one (`apt install g++`, or your distribution's gcc-c++ or clang)"
+    "install g++ or clang (`apt install g++`), or name a compiler in CXX"
 };
 
 /// Whose options a compiler takes.
@@ -29,7 +29,9 @@ pub(super) enum Style {
 /// A C++ compiler of this machine.
 #[derive(Debug, Clone)]
 pub struct Compiler {
-    pub(super) program: PathBuf,
+    /// As it was found: a compiler that is a link to a wrapper (ccache's `c++`), or to a driver of
+    /// several languages (`clang++`), goes by the name it is called by.
+    program: PathBuf,
     /// Arguments that `CXX` has, before all others.
     pub(super) arguments: Vec<String>,
     /// What the compiler's environment has besides this process's: MSVC's include and library
@@ -37,7 +39,6 @@ pub struct Compiler {
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) style: Style,
     version: String,
-    identity: String,
 }
 
 impl Compiler {
@@ -47,10 +48,7 @@ impl Compiler {
     /// # Errors
     /// There is none, or the one in `CXX` is not there: it is not replaced by another.
     pub fn find() -> Result<Compiler, HostError> {
-        let wanted = std::env::var("CXX")
-            .ok()
-            .filter(|cxx| !cxx.trim().is_empty());
-        if let Some(cxx) = wanted {
+        if let Some(cxx) = configured() {
             let mut words = words(&cxx).into_iter();
             let program = words.next().unwrap_or_default();
             return match in_path(&program) {
@@ -78,10 +76,9 @@ impl Compiler {
         &self.version
     }
 
-    /// All that makes an object of this compiler on this machine differ from another's: the file,
-    /// its size and time, its version, its arguments, and the CPU, for which it compiles.
-    pub fn identity(&self) -> &str {
-        &self.identity
+    /// The program, by the path it was found at.
+    pub fn path(&self) -> &Path {
+        &self.program
     }
 
     fn new(
@@ -89,14 +86,12 @@ impl Compiler {
         arguments: Vec<String>,
         environment: Vec<(OsString, OsString)>,
     ) -> Result<Compiler, HostError> {
-        let program = program.canonicalize().unwrap_or(program);
-        let file = stamp(&program)?;
         let stem = program.file_stem().unwrap_or_default().to_string_lossy();
         let msvc = stem.eq_ignore_ascii_case("cl");
         let version = match msvc {
             // It says its version with an error; size and time tell versions apart.
             true => "Microsoft C++".to_owned(),
-            false => version(&program, &arguments, &file)?,
+            false => version(&program, &arguments)?,
         };
         let style = if msvc {
             Style::Msvc
@@ -105,14 +100,12 @@ impl Compiler {
         } else {
             Style::Gnu
         };
-        let identity = format!("{file}\n{version}\n{arguments:?}\n{}", cpu());
         Ok(Compiler {
             program,
             arguments,
             environment,
             style,
             version,
-            identity,
         })
     }
 
@@ -126,20 +119,17 @@ impl Compiler {
     }
 }
 
-/// Path, size and time of a file.
-fn stamp(program: &Path) -> Result<String, HostError> {
-    let failed = HostError::io(format!("cannot read {}", program.display()));
-    let data = std::fs::metadata(program).map_err(failed)?;
-    let time = data.modified().ok();
-    let time = time.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let time = time.map_or(0, |time| time.as_nanos());
-    Ok(format!("{} {} {time}", program.display(), data.len()))
+/// What the environment asks for in place of the compilers known by name.
+pub(crate) fn configured() -> Option<String> {
+    let cxx = std::env::var("CXX").ok();
+    cxx.filter(|cxx| !cxx.trim().is_empty())
 }
 
 /// The first line of `--version`, asked for once for each compiler: starting one takes milliseconds.
-fn version(program: &Path, arguments: &[String], file: &str) -> Result<String, HostError> {
+fn version(program: &Path, arguments: &[String]) -> Result<String, HostError> {
     static KNOWN: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
-    let key = format!("{file} {arguments:?}");
+    let file = file_identity(program);
+    let key = format!("{} {arguments:?} {file:?}", program.display());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, version)) = known().iter().find(|(other, _)| *other == key) {
         return Ok(version.clone());
@@ -228,7 +218,7 @@ fn msvc() -> Option<Result<Compiler, HostError>> {
 }
 
 /// What `-march=native` looks at: the CPU's family and model, and its features.
-fn cpu() -> String {
+pub(crate) fn cpu() -> String {
     let mut text = std::env::consts::ARCH.to_owned();
     #[cfg(target_arch = "x86_64")]
     {

@@ -8,7 +8,7 @@ use crate::{CompileError, Error, KernelSource};
 pub enum HostError {
     /// There is no C++ compiler.
     #[error(
-        "no C++ compiler was found (tried {tried}): {hint}, or name one in CXX",
+        "no C++ compiler was found (tried {tried}); {hint}",
         hint = super::compiler::INSTALL
     )]
     NoCompiler {
@@ -91,9 +91,9 @@ impl HostError {
             }))
         };
         match self {
-            HostError::NoCompiler { .. } => Error::CompilerMissing {
+            HostError::NoCompiler { tried } => Error::CompilerMissing {
                 device: device.info().to_string(),
-                why,
+                why: format!("no C++ compiler was found (tried {tried})"),
                 install: super::compiler::INSTALL,
             },
             HostError::Compile { compiler, log, .. } => {

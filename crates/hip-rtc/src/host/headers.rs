@@ -4,7 +4,7 @@
 pub(super) const PRELUDE: &str = "hip_host/hip_host.h";
 
 /// Name and text of each. Their `#line` name tells the source pass that they are the prelude.
-pub(super) const FILES: &[(&str, &str)] = &[
+pub(crate) const FILES: &[(&str, &str)] = &[
     (PRELUDE, include_str!("prelude/hip_host.h")),
     ("hip_host/types.h", include_str!("prelude/types.h")),
     ("hip_host/execution.h", include_str!("prelude/execution.h")),

@@ -6,7 +6,7 @@
 //! assembly) is an error that names it; a warp has one thread.
 //!
 //! The compiler runs twice: it preprocesses, then this module changes what C++ does not have
-//! ([`pass`]), then it compiles for this machine's CPU. The threads of a block become a loop that
+//! (`pass`), then it compiles for this machine's CPU. The threads of a block become a loop that
 //! can be vectorised, or, if they wait for each other, fibers of one OS thread.
 
 mod compiler;
@@ -19,7 +19,9 @@ mod process;
 mod scratch;
 
 pub use compiler::Compiler;
+pub(crate) use compiler::{INSTALL, configured, cpu};
 pub use error::HostError;
+pub(crate) use headers::FILES as PRELUDE;
 
 use crate::KernelSource;
 use crate::image::{KernelInfo, Param};
@@ -129,6 +131,12 @@ pub fn kernels_of_object(object: &[u8]) -> Option<Vec<KernelInfo>> {
         }
     };
     Some(kernels.into_iter().map(info).collect())
+}
+
+/// The kernels of an object's text that cannot be looked up ([`HostBuild::nameless`]), from its
+/// bytes; empty if [`compile`] did not make it.
+pub fn nameless_of_object(object: &[u8]) -> Vec<String> {
+    hip_dispatch::host::object_nameless(object)
 }
 
 /// Refuses names and texts that would not reach the compiler as they are.

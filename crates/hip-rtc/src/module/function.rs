@@ -7,7 +7,7 @@ use hip_dispatch::{ErrorKind, FunctionAttributes, FunctionHandle, SuggestedBlock
 use smallvec::SmallVec;
 
 use super::KernelModule;
-use crate::args::{ADDRESS, Addresses, INLINE_ARGS};
+use crate::args::{ADDRESS, Addresses, INLINE_ARGS, Slot};
 use crate::image::{KernelInfo, Param};
 use crate::{Error, KernelArgs, LaunchConfig, Result};
 
@@ -31,53 +31,69 @@ pub(super) struct State {
 /// A kernel's parameters, to be compared with arguments fast.
 struct Params {
     list: Vec<Param>,
-    /// Size in bytes, with [`ADDRESS`].
-    sizes: SmallVec<[u32; INLINE_ARGS]>,
-    /// Which bits of a size count: all, or all but [`ADDRESS`] where the image does not tell.
-    masks: SmallVec<[u32; INLINE_ARGS]>,
+    wanted: SmallVec<[Wanted; INLINE_ARGS]>,
+}
+
+/// What an argument's size must be.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// Bytes, with [`ADDRESS`].
+    size: u32,
+    /// Which bits of it count: all, or all but [`ADDRESS`] where the image does not tell.
+    mask: u32,
+}
+
+impl Wanted {
+    #[inline]
+    fn is(self, slot: Slot) -> bool {
+        (slot.size ^ self.size) & self.mask == 0
+    }
+}
+
+impl From<&Param> for Wanted {
+    fn from(param: &Param) -> Wanted {
+        let bytes = u32::try_from(param.size).unwrap_or(!ADDRESS) & !ADDRESS;
+        let (address, mask) = match param.pointer {
+            Some(true) => (ADDRESS, u32::MAX),
+            Some(false) => (0, u32::MAX),
+            None => (0, !ADDRESS),
+        };
+        Wanted {
+            size: bytes | address,
+            mask,
+        }
+    }
 }
 
 impl Params {
     fn new(list: &[Param]) -> Params {
-        let size = |param: &Param| {
-            let size = u32::try_from(param.size).unwrap_or(!ADDRESS) & !ADDRESS;
-            size | if param.pointer == Some(true) {
-                ADDRESS
-            } else {
-                0
-            }
-        };
-        let mask = |param: &Param| match param.pointer {
-            Some(_) => u32::MAX,
-            None => !ADDRESS,
-        };
         Params {
-            sizes: list.iter().map(size).collect(),
-            masks: list.iter().map(mask).collect(),
+            wanted: list.iter().map(Wanted::from).collect(),
             list: list.to_vec(),
         }
     }
 
     #[inline]
-    fn accept(&self, sizes: &[u32]) -> bool {
-        let same = |((size, wanted), mask): ((&u32, &u32), &u32)| (size ^ wanted) & mask == 0;
-        sizes.len() == self.sizes.len() && sizes.iter().zip(&self.sizes).zip(&self.masks).all(same)
+    fn accept(&self, slots: &[Slot]) -> bool {
+        let mut pairs = self.wanted.iter().zip(slots);
+        slots.len() == self.wanted.len() && pairs.all(|(wanted, slot)| wanted.is(*slot))
     }
 
     /// What does not fit.
     #[cold]
-    fn explain(&self, sizes: &[u32]) -> String {
-        if sizes.len() != self.sizes.len() {
-            return format!("it takes {}, not {}", self.sizes.len(), sizes.len());
+    fn explain(&self, slots: &[Slot]) -> String {
+        if slots.len() != self.wanted.len() {
+            return format!("it takes {}, not {}", self.wanted.len(), slots.len());
         }
         let describe = |size: u32| match (size & ADDRESS != 0, size & !ADDRESS) {
             (true, _) => "an address".to_owned(),
             (false, 1) => "1 byte".to_owned(),
             (false, bytes) => format!("{bytes} bytes"),
         };
-        let wrong = (0..sizes.len()).find(|i| (sizes[*i] ^ self.sizes[*i]) & self.masks[*i] != 0);
-        wrong.map_or_else(String::new, |index| {
-            let (wanted, given) = (describe(self.sizes[index]), describe(sizes[index]));
+        let mut pairs = self.wanted.iter().zip(slots).enumerate();
+        let wrong = pairs.find(|(_, (wanted, slot))| !wanted.is(**slot));
+        wrong.map_or_else(String::new, |(index, (wanted, slot))| {
+            let (wanted, given) = (describe(wanted.size), describe(slot.size));
             format!("parameter {index} is {wanted}, the argument is {given}")
         })
     }
@@ -90,6 +106,19 @@ impl State {
             handle,
             params: info.map(|info| Params::new(&info.params)),
             allowed_shared: AtomicU32::new(0),
+        }
+    }
+
+    #[inline]
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[cold]
+    fn misfit(&self, params: &Params, args: &KernelArgs) -> Error {
+        Error::Arguments {
+            kernel: self.name.to_string(),
+            why: params.explain(args.slots()),
         }
     }
 }
@@ -188,12 +217,9 @@ pub(super) unsafe fn launch(
     let device = module.device();
     check_launch(device, state, config)?;
     if let Some(params) = &state.params
-        && !params.accept(args.sizes())
+        && !params.accept(args.slots())
     {
-        return Err(Error::Arguments {
-            kernel: state.name.to_string(),
-            why: params.explain(args.sizes()),
-        });
+        return Err(state.misfit(params, args));
     }
     args.check_device(device)?;
     let stream = module.stream(stream);
@@ -240,13 +266,13 @@ impl Enqueue<'_> {
     #[inline]
     unsafe fn now(&mut self) -> Result<()> {
         let device = self.module.device();
-        let _bound = device.bind()?;
         // Before the launch: a module dropped by another thread meanwhile must see the stream.
-        self.module.0.users.note(self.stream);
-        // SAFETY: module and stream are alive and of the bound context; the caller vouches for the
-        // arguments.
+        self.module.0.users.note(self.stream)?;
+        // SAFETY: module and stream are alive and of the device's context, which the device keeps;
+        // the caller vouches for the arguments.
         unsafe {
-            device.backend().launch_kernel(
+            device.backend().launch_on_stream(
+                device.as_raw_context(),
                 self.state.handle,
                 self.config,
                 self.stream.as_raw(),
@@ -381,6 +407,8 @@ impl fmt::Debug for Function {
 mod tests {
     use super::*;
 
+    type Add = fn(&mut KernelArgs);
+
     fn params(list: &[(usize, Option<bool>)]) -> Params {
         let param = |(size, pointer): &(usize, Option<bool>)| Param {
             offset: 0,
@@ -394,26 +422,37 @@ mod tests {
     #[test]
     fn arguments_are_compared_with_parameters() {
         let params = params(&[(8, Some(true)), (4, Some(false)), (8, None)]);
-        assert!(params.accept(&[8 | ADDRESS, 4, 8]));
-        assert!(params.accept(&[8 | ADDRESS, 4, 8 | ADDRESS]));
-        let wrong: [(&[u32], &str); 4] = [
-            (&[8 | ADDRESS, 4], "it takes 3, not 2"),
+        let args = |all: &[Add]| {
+            let mut args = KernelArgs::new();
+            all.iter().for_each(|add| add(&mut args));
+            args
+        };
+        let (address, byte, four, eight): (Add, Add, Add, Add) = (
+            |args| args.add(hip_core::DevicePtr(1)),
+            |args| args.add(1_u8),
+            |args| args.add(1_u32),
+            |args| args.add(1_u64),
+        );
+        assert!(params.accept(args(&[address, four, eight]).slots()));
+        assert!(params.accept(args(&[address, four, address]).slots()));
+        let wrong = [
+            (args(&[address, four]), "it takes 3, not 2"),
             (
-                &[8, 4, 8],
+                args(&[eight, four, eight]),
                 "parameter 0 is an address, the argument is 8 bytes",
             ),
             (
-                &[8 | ADDRESS, 8, 8],
+                args(&[address, eight, eight]),
                 "parameter 1 is 4 bytes, the argument is 8 bytes",
             ),
             (
-                &[8 | ADDRESS, 4, 1],
+                args(&[address, four, byte]),
                 "parameter 2 is 8 bytes, the argument is 1 byte",
             ),
         ];
-        for (sizes, why) in wrong {
-            assert!(!params.accept(sizes));
-            assert_eq!(params.explain(sizes), why);
+        for (args, why) in wrong {
+            assert!(!params.accept(args.slots()));
+            assert_eq!(params.explain(args.slots()), why);
         }
     }
 }

@@ -46,13 +46,31 @@ pub(super) fn ptx_text(name: &str, bytes: &[u8]) -> Result<CString> {
     CString::new(text).map_err(|_| Error::Nul(format!("the PTX of {name}")))
 }
 
+/// Kernels of the image's text that no name finds. A GPU's image has them under mangled names.
+pub(super) fn nameless(format: ImageFormat, bytes: &[u8]) -> Vec<String> {
+    match format {
+        ImageFormat::HostObject => crate::host::nameless_of_object(bytes),
+        _ => Vec::new(),
+    }
+}
+
 /// Why a kernel may not be found: its name is C++'s, or another's.
-pub(super) fn hint(kernels: &[KernelInfo], name: &str) -> String {
-    // As compilers mangle a function outside namespaces.
-    let mangled = format!("_Z{}{name}", name.len());
+pub(super) fn hint(kernels: &[KernelInfo], nameless: &[String], name: &str) -> String {
+    const REMEDY: &str = "declare the kernel extern \"C\" __global__, and no template";
+    if nameless.iter().any(|other| other == name) {
+        return format!("; its text has {name} as a C++ function: {REMEDY}");
+    }
+    // As compilers mangle a function, in a namespace or outside, and a template's.
+    let mangled = format!("{}{name}", name.len());
+    let is_mangled = |found: &str| {
+        let rest = found.strip_prefix("_Z");
+        rest.is_some_and(|rest| {
+            rest.starts_with(&mangled) || rest.starts_with('N') && rest.contains(&mangled)
+        })
+    };
     let mut names = kernels.iter().map(|kernel| kernel.name.as_str());
-    if let Some(found) = names.find(|found| found.starts_with(&mangled)) {
-        return format!("; it has {found}: declare the kernel extern \"C\" __global__");
+    if let Some(found) = names.find(|found| is_mangled(found)) {
+        return format!("; it has {found}: {REMEDY}");
     }
     match kernels {
         [] => String::new(),
@@ -82,11 +100,24 @@ mod tests {
     fn a_mangled_kernel_is_recognised() {
         let hint = |names: &[&str]| {
             let kernels: Vec<KernelInfo> = names.iter().map(|name| kernel(name)).collect();
-            hint(&kernels, "fill")
+            hint(&kernels, &["clear".to_owned()], "fill")
         };
-        assert!(hint(&["_Z4fillPfj"]).contains("extern \"C\""));
+        for name in ["_Z4fillPfj", "_Z4fillIfEvPT_", "_ZN3own4fillEPf"] {
+            let hint = hint(&["other", name]);
+            assert!(
+                hint.contains("extern \"C\"") && hint.contains(name),
+                "{hint}"
+            );
+        }
         assert_eq!(hint(&["_Z5fillsPfj"]), "; it has _Z5fillsPfj");
         assert_eq!(hint(&[]), "");
+    }
+
+    #[test]
+    fn a_kernel_that_has_no_entry_is_known_by_name() {
+        let hint = |name| hint(&[kernel("fill")], &["clear".to_owned()], name);
+        assert!(hint("clear").contains("clear") && hint("clear").contains("extern \"C\""));
+        assert_eq!(hint("clea"), "; it has fill");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use hip_core::{Device, FenceData, Stream, StreamId, WeakStream};
 use hip_dispatch::ModuleHandle;
 use smallvec::SmallVec;
 
+use crate::Result;
+
 /// A module that is unloaded when this is dropped.
 pub(super) struct Loaded {
     pub(super) device: Device,
@@ -48,15 +50,21 @@ struct Streams {
 
 impl Users {
     /// Notes a launch: one load where the stream is the one of the last launch.
+    ///
+    /// # Errors
+    /// This is the child of the process that opened the stream's device.
     #[inline]
-    pub(super) fn note(&self, stream: &Stream) {
-        if self.last.load(Ordering::Relaxed) != stream.id().get() {
-            self.note_other(stream);
+    pub(super) fn note(&self, stream: &Stream) -> Result<()> {
+        match self.last.load(Ordering::Relaxed) == stream.id().get() {
+            true => Ok(()),
+            false => self.note_other(stream),
         }
     }
 
     #[cold]
-    fn note_other(&self, stream: &Stream) {
+    fn note_other(&self, stream: &Stream) -> Result<()> {
+        // A thread that is gone may hold the lock in the child of a fork.
+        stream.device().check_process("launch")?;
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.known.iter().any(|(id, _)| *id == stream.id()) {
             if all.known.len() >= MOST_STREAMS {
@@ -67,6 +75,7 @@ impl Users {
         }
         // Within the lock, so that whoever reads the number finds the stream in the list.
         self.last.store(stream.id().get(), Ordering::Relaxed);
+        Ok(())
     }
 
     /// Unloads the module now if its streams are idle, else on the completion worker when they are.

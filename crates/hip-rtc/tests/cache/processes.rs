@@ -162,28 +162,23 @@ fn writers_that_are_killed_at_any_moment() {
     assert_eq!(cache.statistics().rejected, 0);
 }
 
-unsafe extern "C" {
-    unsafe fn fork() -> i32;
-    safe fn alarm(seconds: u32) -> u32;
-    safe fn _exit(code: i32) -> !;
-    unsafe fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
-}
-
 /// Runs `work` in a fork of this process; gives its exit status.
 fn in_fork(work: impl FnOnce()) -> i32 {
     // SAFETY: the child runs `work` and ends without returning. The C library makes its heap usable
     // in the child; what else `work` uses is what is tested.
-    let process = unsafe { fork() };
+    let process = unsafe { libc::fork() };
     assert!(process >= 0, "fork failed");
     if process == 0 {
         // Ends a child that waits for a lock of its parent's.
-        alarm(60);
+        // SAFETY: takes a number.
+        unsafe { libc::alarm(60) };
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        _exit(outcome.is_err().into());
+        // SAFETY: ends the child at once; nothing of it is needed any more.
+        unsafe { libc::_exit(outcome.is_err().into()) };
     }
     let mut status = 0;
     // SAFETY: `status` is writable; the child is this process's and waited for once.
-    assert_eq!(unsafe { waitpid(process, &mut status, 0) }, process);
+    assert_eq!(unsafe { libc::waitpid(process, &mut status, 0) }, process);
     status
 }
 

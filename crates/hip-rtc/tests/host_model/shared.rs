@@ -1,6 +1,6 @@
 //! Shared memory, and what kernels are written for that use it.
 
-use hip_dispatch::LaunchConfig;
+use hip_dispatch::{Backend, LaunchConfig};
 
 use crate::rig::{Rig, arg, grid};
 
@@ -137,7 +137,8 @@ fn all_of_the_dynamic_memory_is_there_and_aligned() {
         }"#,
     );
     let mut bad = 0i32;
-    let bytes = 48 * 1024u32;
+    let limits = rig.host.device_info(0).unwrap().limits;
+    let bytes = limits.max_shared_memory_per_block;
     let config = with_shared(grid(50, 64), bytes);
     rig.run("fill", config, &[arg(&&raw mut bad), arg(&bytes)]);
     assert_eq!(bad, 0);

@@ -80,6 +80,45 @@ fn names_and_shapes_are_checked() {
 }
 
 #[test]
+fn a_kernel_that_has_no_name_of_its_own_is_explained() {
+    let Some(device) = device_with_compiler() else {
+        return;
+    };
+    let module = module(&device, KERNEL, &[]);
+    let error = module.function("hidden").unwrap_err().to_string();
+    // An image that says nothing of the kernel is a stand-in's.
+    let told = error.contains("hidden") && error.contains("extern \"C\"");
+    assert!(told || device.info().name.contains("stand-in"), "{error}");
+    let error = module.function("kk").unwrap_err().to_string();
+    assert!(!error.contains("extern \"C\""), "{error}");
+}
+
+#[test]
+fn an_image_that_does_not_load_is_the_drivers_to_explain() {
+    let Some(device) = device_with_compiler() else {
+        return;
+    };
+    let text = "extern \"C\" __device__ void nobody_has_it(float *out);\n\
+                extern \"C\" __global__ void k(float *out) { nobody_has_it(out); }";
+    let cache = TestCache::new();
+    match KernelModule::from_source_in(&cache.cache, &device, text, &[]).unwrap_err() {
+        Error::Refused(error) => {
+            assert_eq!(error.source.kind(), hip_core::ErrorKind::InvalidImage);
+            let versions = device.backend().versions().unwrap();
+            assert_eq!(error.driver, versions.driver);
+            let text = error.to_string();
+            assert!(text.contains(&error.compiler), "{text}");
+            assert!(text.contains(&device.info().architecture), "{text}");
+        }
+        // A compiler that links finds it out itself.
+        Error::Compile(error) if device.vendor() != Vendor::Host => {
+            assert!(error.log.contains("nobody_has_it"), "{error}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
 fn arguments_are_counted_and_measured() {
     let Some(device) = device_with_compiler() else {
         return;

@@ -1,9 +1,15 @@
 //! Kernels compiled, loaded and launched on the device that `HIP_TEST_VENDOR` names (default `host`).
 
 mod compile;
+#[cfg(unix)]
+mod decimal_comma;
+mod elsewhere;
 mod errors;
 mod launch;
 mod lifetime;
+#[cfg(unix)]
+#[path = "../../../hip-dispatch/tests/support/locale.rs"]
+mod locale;
 #[path = "../../../hip-core/tests/support/mod.rs"]
 mod support;
 

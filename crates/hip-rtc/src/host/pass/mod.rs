@@ -2,7 +2,8 @@
 //!
 //! * `__global__`: the kernel gets a hidden first parameter that says which thread it is, with
 //!   locals `threadIdx`, `blockIdx`, `blockDim`, `gridDim` from it, so that its loop over threads can
-//!   be vectorised; behind an `extern "C"` kernel comes what registers it.
+//!   be vectorised; behind an `extern "C"` kernel comes what registers it, and the names of others
+//!   come last.
 //! * `__shared__` becomes a thread-local: all threads of a block run on one OS thread.
 //!   `extern __shared__` becomes a reference to the launch's shared memory.
 //! * What cannot be done on a CPU is an error that names it.
@@ -77,6 +78,7 @@ pub(super) fn run(text: &str, spelling: Spelling) -> Result<Passed, HostError> {
             edit_shared(&scan, at, &mut edits)?;
         }
     }
+    record_nameless(&nameless, text.len(), &mut edits);
     Ok(Passed {
         text: edits.apply(text),
         nameless,
@@ -169,6 +171,21 @@ fn edit_kernel(
                  ::hip_host::Count<{}>::Type()); \
                  static ::hip_host::Registration hip_registration_{name}(\"{name}\", \
                  &hip_info_{name}, &::hip_host::Entry<decltype({name}), {name}, {flags}>::run);",
+                name.len()
+            ),
+        );
+    }
+}
+
+/// Leaves the names of kernels that cannot be looked up in the object, behind the text.
+fn record_nameless(nameless: &[String], end: usize, edits: &mut Edits) {
+    for (index, name) in nameless.iter().enumerate() {
+        edits.insert(
+            end,
+            format!(
+                " static constexpr auto hip_nameless_{index} = \
+                 ::hip_host::nameless(\"{name}\", ::hip_host::Count<{}>::Type()); \
+                 static ::hip_host::Keep hip_keep_{index}(&hip_nameless_{index});",
                 name.len()
             ),
         );

@@ -270,6 +270,26 @@ template <class... P> struct Signature<void(const Thread&, P...)> {
     }
 };
 
+// The name of a kernel that cannot be looked up, for the message to one who tries. Found in the file
+// as `Info` is.
+template <unsigned NAME> struct Nameless {
+    unsigned char magic[16];
+    uint32_t version;
+    uint32_t name_bytes;
+    char name[NAME];
+};
+
+template <unsigned NAME, unsigned... I>
+static constexpr Nameless<NAME> nameless(const char (&name)[NAME], Indices<I...>) {
+    return {HIP_HOST_MAGIC('n'), HIP_HOST_VERSION, NAME - 1, {name[I]...}};
+}
+
+// Keeps what nothing else uses in the file.
+static const void* volatile kept;
+struct Keep {
+    Keep(const void* record) { kept = record; }
+};
+
 // Puts a kernel into the module's list when the object is loaded.
 struct Registration {
     Kernel kernel;

@@ -1,16 +1,17 @@
-//! The compilers read and write numbers with the C library's functions, which follow the thread's
-//! locale: where a program has set one with a decimal comma, `0.5f` would end at its point.
+//! What is called as if the program had set no locale. The compilers read numbers with the C
+//! library's functions: under a decimal comma `0.5f` would end at its point. The loader says in the
+//! user's language that a file is not there, which must be told from other reasons.
 
 /// The "C" locale on this thread until it is dropped.
 #[cfg(all(unix, not(miri)))]
-pub(super) struct CLocale {
+pub(crate) struct CLocale {
     own: libc::locale_t,
     previous: libc::locale_t,
 }
 
 #[cfg(all(unix, not(miri)))]
 impl CLocale {
-    pub(super) fn enter() -> CLocale {
+    pub(crate) fn enter() -> CLocale {
         let null = std::ptr::null_mut();
         // SAFETY: the name is a C string; a null base asks for a new locale.
         let own = unsafe { libc::newlocale(libc::LC_ALL_MASK, c"C".as_ptr(), null) };
@@ -37,11 +38,11 @@ impl Drop for CLocale {
 
 /// Windows' C runtime has a locale a thread only where a program asks for it.
 #[cfg(not(all(unix, not(miri))))]
-pub(super) struct CLocale;
+pub(crate) struct CLocale;
 
 #[cfg(not(all(unix, not(miri))))]
 impl CLocale {
-    pub(super) fn enter() -> CLocale {
+    pub(crate) fn enter() -> CLocale {
         CLocale
     }
 }
