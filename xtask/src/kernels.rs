@@ -17,11 +17,13 @@ mod manifest;
 mod matrix;
 
 use std::error::Error;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fs};
 
 use crate::apt::{self, Consent};
 use crate::args::{Args, flag};
+use crate::bounded::run_within;
 use crate::workspace::Workspace;
 
 use compiler::{Api, Compiler, Installed, in_parallel};
@@ -38,7 +40,7 @@ Compiles the prebuilt device code of hip-video; fetches the compilers when they 
 
   --check      change nothing: compare manifest, texts and blobs, and compile again where possible
   --compilers  change nothing: compile every kernel with every NVRTC and HIPRTC there is for every
-               architecture each knows, and print a table
+               architecture each knows, print a table, and test hip-rtc with the same compilers
   --yes        install missing packages without asking
 ";
 
@@ -86,9 +88,24 @@ pub(crate) fn main(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Every kernel by every compiler; gives a line for each compiler that cannot be had here.
+/// How long hip-rtc's tests with every compiler may take; building them is included.
+const TEST_LIMIT: Duration = Duration::from_secs(20 * 60);
+
+/// Every kernel by every compiler, and hip-rtc's own tests with them; gives a line for each compiler
+/// that cannot be had here.
 pub(crate) fn compilers(workspace: &Workspace) -> Result<Vec<String>> {
-    matrix::run(&workspace.target, &kernels(workspace))
+    let (installed, skipped) = matrix::run(&workspace.target, &kernels(workspace))?;
+    let mut test = workspace.cargo();
+    test.args(["test", "--package", "hip-rtc", "--test", "compilers"]);
+    for (variable, api) in [
+        ("HIP_TEST_NVRTC", Api::Nvrtc),
+        ("HIP_TEST_HIPRTC", Api::Hiprtc),
+    ] {
+        let own = installed.iter().filter(|one| one.compiler.api == api);
+        test.env(variable, env::join_paths(own.map(|one| &one.library))?);
+    }
+    run_within(&test, TEST_LIMIT)?;
+    Ok(skipped)
 }
 
 fn kernels(workspace: &Workspace) -> PathBuf {

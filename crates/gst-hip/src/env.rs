@@ -121,15 +121,21 @@ fn cache_folder(value: Option<OsString>) -> CacheFolder {
     }
 }
 
-/// Has the process's kernel cache be where the environment says, if it is not in use yet. A wrong
-/// value of another variable is no reason to put it elsewhere.
+/// Has the process's kernel cache be where the environment says, if it is not in use yet. Where a
+/// variable's value means nothing, kernels are kept nowhere.
 pub(crate) fn configure_kernel_cache() {
     static CONFIGURED: OnceLock<()> = OnceLock::new();
     CONFIGURED.get_or_init(|| {
-        let value = std::env::var_os(KERNEL_CACHE).filter(|value| !value.is_empty());
-        let named = value.is_some();
+        let folder = match environment() {
+            Ok(environment) => environment.kernel_cache.clone(),
+            Err(error) => {
+                tracing::warn!(%error, "compiled kernels are not kept");
+                CacheFolder::Off
+            }
+        };
+        let named = folder != CacheFolder::Default;
         let config = CacheConfig {
-            folder: cache_folder(value),
+            folder,
             ..CacheConfig::default()
         };
         if let Err(error) = hip_rtc::cache::configure(config)

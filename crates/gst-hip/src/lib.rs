@@ -40,9 +40,7 @@ pub use kernel::{
     KernelMemoryError, KernelSource, LaunchConfig,
 };
 pub use layout::FrameLayout;
-pub use memory::{
-    DeviceAccess, HipAllocator, HipMemoryRef, HipMemoryRef as HipMemory, MAP_HIP, MemoryKind,
-};
+pub use memory::{DeviceAccess, HipAllocator, HipMemoryRef, MAP_HIP, MemoryKind};
 pub use pool::HipBufferPool;
 
 /// Caps feature of frames in device memory.

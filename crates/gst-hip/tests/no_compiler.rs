@@ -86,7 +86,7 @@ fn convert(device: &HipDevice) {
     pipeline.set_state(gst::State::Playing).unwrap();
     let bus = pipeline.bus().unwrap();
     let kinds = [gst::MessageType::Eos, gst::MessageType::Error];
-    let end = bus.timed_pop_filtered(gst::ClockTime::from_seconds(60), &kinds);
+    let end = bus.timed_pop_filtered(gst::ClockTime::NONE, &kinds);
     pipeline.set_state(gst::State::Null).unwrap();
     let end = end.expect("the pipeline comes to its end");
     assert_eq!(end.type_(), gst::MessageType::Eos, "{end:?}");

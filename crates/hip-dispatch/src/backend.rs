@@ -441,7 +441,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// What a kernel was compiled to (`cuFuncGetAttribute`, `hipFuncGetAttribute`).
     unsafe fn function_attributes(&self, function: FunctionHandle) -> Result<FunctionAttributes> {
         let _ = function;
-        Err(self.lacks("function_attributes"))
+        Err(lacks(self.vendor(), "function_attributes"))
     }
 
     /// Lets launches of the kernel ask for `bytes` of dynamic shared memory, more than
@@ -465,7 +465,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
         dynamic_shared_bytes: u32,
     ) -> Result<u32> {
         let _ = (function, block_threads, dynamic_shared_bytes);
-        Err(self.lacks("occupancy"))
+        Err(lacks(self.vendor(), "occupancy"))
     }
 
     /// The block size that fills the device best (`…OccupancyMaxPotentialBlockSize`).
@@ -475,7 +475,7 @@ pub trait Backend: Send + Sync + fmt::Debug {
         dynamic_shared_bytes: u32,
     ) -> Result<SuggestedBlockSize> {
         let _ = (function, dynamic_shared_bytes);
-        Err(self.lacks("suggested_block_size"))
+        Err(lacks(self.vendor(), "suggested_block_size"))
     }
 
     /// The vendor's run-time compiler, opened by the first call; `None` where the compiler is no
@@ -488,9 +488,8 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn configured_compiler(&self) -> Option<&Path> {
         None
     }
+}
 
-    #[doc(hidden)]
-    fn lacks(&self, call: &'static str) -> HipError {
-        HipError::unsupported(self.vendor(), call, "this backend does not have the call")
-    }
+fn lacks(vendor: Vendor, call: &'static str) -> HipError {
+    HipError::unsupported(vendor, call, "this backend does not have the call")
 }

@@ -21,12 +21,39 @@ pub struct LoaderConfig {
 }
 
 impl LoaderConfig {
-    /// The built-in search, but for these compilers.
-    pub fn with_compilers(nvrtc: Option<PathBuf>, hiprtc: Option<PathBuf>) -> LoaderConfig {
-        LoaderConfig {
-            nvrtc,
-            hiprtc,
-            ..LoaderConfig::default()
-        }
+    /// Names AMD's runtime.
+    pub fn amd_runtime(mut self, file: impl Into<PathBuf>) -> LoaderConfig {
+        self.amd_runtime = Some(file.into());
+        self
+    }
+
+    /// Names NVIDIA's driver.
+    pub fn cuda_driver(mut self, file: impl Into<PathBuf>) -> LoaderConfig {
+        self.cuda_driver = Some(file.into());
+        self
+    }
+
+    /// Names AMD's run-time compiler.
+    pub fn hiprtc(mut self, file: impl Into<PathBuf>) -> LoaderConfig {
+        self.hiprtc = Some(file.into());
+        self
+    }
+
+    /// Names NVIDIA's run-time compiler.
+    pub fn nvrtc(mut self, file: impl Into<PathBuf>) -> LoaderConfig {
+        self.nvrtc = Some(file.into());
+        self
+    }
+
+    /// Adds a folder that is searched before the system's.
+    pub fn search_dir(mut self, folder: impl Into<PathBuf>) -> LoaderConfig {
+        self.search_dirs.push(folder.into());
+        self
+    }
+
+    /// Sets how many devices [`crate::Vendor::Host`] shows.
+    pub fn host_devices(mut self, count: u32) -> LoaderConfig {
+        self.host_devices = count;
+        self
     }
 }

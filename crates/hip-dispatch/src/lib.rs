@@ -30,6 +30,7 @@ mod config;
 mod device_info;
 mod discover;
 mod driver;
+mod elf_file;
 mod error;
 mod fork;
 mod handle;

@@ -6,6 +6,7 @@ use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use crate::Vendor;
+use crate::elf_file;
 use crate::locale::CLocale;
 
 /// One file that was tried, and what came of it.
@@ -144,7 +145,7 @@ pub(crate) const fn driver_name(vendor: Vendor) -> &'static str {
 }
 
 /// The system's own words: libloading says only which call failed and keeps them as the source.
-fn reason(error: &libloading::Error) -> String {
+pub(crate) fn reason(error: &libloading::Error) -> String {
     use std::error::Error;
     error
         .source()
@@ -195,6 +196,14 @@ impl Library {
         probe: &CStr,
         attempts: &mut Vec<Attempt>,
     ) -> Option<Library> {
+        if let Some(flaw) = elf_file::flaw(&file) {
+            tracing::debug!(%vendor, file = %file.display(), flaw, "library not loaded");
+            attempts.push(Attempt {
+                file,
+                error: Some(flaw),
+            });
+            return None;
+        }
         let opened = {
             // The system's words are looked into.
             let _locale = CLocale::enter();

@@ -1,8 +1,6 @@
 //! Kernel texts to module images, by the compiler that fits the device, through the cache.
 
 mod key;
-pub(crate) mod options;
-mod shims;
 
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -10,13 +8,13 @@ use std::time::UNIX_EPOCH;
 use hip_core::Device;
 use hip_dispatch::ImageKind;
 use hip_dispatch::RtcLibrary;
-use hip_dispatch::rtc::{RtcError, RtcProduct, RtcSource, RtcTarget, sets_architecture};
+use hip_dispatch::rtc::{RtcError, RtcProduct, RtcTarget};
 
 use crate::cache::{self, Cache, Entry, Origin};
-use crate::host;
-use crate::image::ImageFormat;
-use crate::{CompileError, Error, KernelSource, Result};
-use options::Dialect;
+use crate::check::check;
+use crate::image::{ImageError, ImageFormat};
+use crate::options::{self, Dialect, Translated};
+use crate::{CompileError, Error, KernelSource, Result, headers, host};
 
 /// A module image made of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,18 +38,24 @@ pub struct Compiled {
 /// The text is C++17, compiled by NVRTC to a CUBIN (or to PTX, by one that is older than the
 /// device), by HIPRTC to a code object, or by the system's C++ compiler. Options may be spelled as
 /// NVRTC or as clang has them: definitions (`-D`), include folders (`-I`), `--use_fast_math`, the
-/// language standard, and so on; one that has no translation is passed on as it is.
+/// language standard, and so on; one that means nothing for the device is named in the log, and one
+/// that is not known is passed on as it is.
 ///
 /// The usual headers (`cuda_runtime.h`, `hip/hip_runtime.h`, `cuda_fp16.h`, `hip/hip_fp16.h`,
-/// `stdint.h`, `stddef.h`, `math.h` and their C++ names) can be included without any vendor's
+/// `stdint.h`, `stddef.h`, `math.h`, `assert.h`, their C++ names, and so on) can be included without any vendor's
 /// development package. The source's own header of such a name, or one in an include folder, is
 /// taken instead.
 ///
+/// Numbers are read with a decimal point whatever the process's locale; on Windows the vendors'
+/// compilers follow the process's, which is the "C" locale unless the program sets another.
+///
 /// A text that includes files which are not in memory is compiled anew each time: nobody would
-/// notice that they change.
+/// notice that they change. (`<name>` without a dot is a header of C++'s own, which changes with the
+/// compiler.)
 ///
 /// # Errors
-/// There is no compiler, the text does not compile, an option sets an architecture, or a text or
+/// There is no compiler or it cannot be run, the text does not compile, an option sets an
+/// architecture or asks for something else than a module, a header's name is none, or a text or
 /// option contains a NUL.
 pub fn compile(device: &Device, source: &KernelSource<'_>, options: &[&str]) -> Result<Compiled> {
     compile_in(cache::global(), device, source, options)
@@ -71,7 +75,7 @@ pub fn compile_in(
     check(source, options)?;
     let job = Job::new(device, source, options);
     let make = || job.make();
-    let (entry, cached) = match key::reads_files(&job.source, &job.options) {
+    let (entry, cached) = match key::reads_files(&job.source, &job.options.arguments) {
         true => (make()?, false),
         false => cache.get_or_insert_with(&job.key(), is_fresh, make)?,
     };
@@ -90,40 +94,14 @@ pub fn compile_in(
     })
 }
 
-/// What no compiler should see.
-pub(crate) fn check(source: &KernelSource<'_>, options: &[&str]) -> Result<()> {
-    let nul = |text: &str, what: &dyn Fn() -> String| match text.contains('\0') {
-        true => Err(Error::Nul(what())),
-        false => Ok(()),
-    };
-    nul(source.name, &|| {
-        format!("the source's name {:?}", source.name)
-    })?;
-    nul(source.text, &|| format!("the source {:?}", source.name))?;
-    for (name, text) in &source.headers {
-        nul(name, &|| format!("the header name {name:?}"))?;
-        nul(text, &|| format!("the header {name:?}"))?;
-    }
-    for option in options {
-        nul(option, &|| format!("the option {option:?}"))?;
-        if sets_architecture(option) {
-            return Err(Error::UnsupportedOption {
-                option: (*option).to_owned(),
-                why: "the architecture is always the device's, and options do not come from files",
-            });
-        }
-    }
-    Ok(())
-}
-
 /// One text for one device.
 struct Job<'a> {
     device: &'a Device,
     kind: ImageKind,
-    /// With the shims that the compiler needs.
+    /// With the headers that the compiler lacks.
     source: KernelSource<'a>,
-    /// As the compiler spells them.
-    options: Vec<String>,
+    /// As the compiler spells them; Host's are translated where it is driven.
+    options: Translated,
 }
 
 impl<'a> Job<'a> {
@@ -131,10 +109,11 @@ impl<'a> Job<'a> {
         let kind = device.backend().image_kind();
         let (source, options) = match dialect(kind) {
             Some(dialect) => prepare(dialect, source, options),
-            None => (
-                source.clone(),
-                options.iter().map(|option| (*option).to_owned()).collect(),
-            ),
+            None => {
+                let arguments = options.iter().map(|option| (*option).to_owned()).collect();
+                let ignored = Vec::new();
+                (source.clone(), Translated { arguments, ignored })
+            }
         };
         Job {
             device,
@@ -172,12 +151,11 @@ impl<'a> Job<'a> {
                 why: error.to_string(),
                 install: install_hint(self.kind),
             })?;
-        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
-        compile_with(compiler, &target, &self.source, &options)
+        compile_with(compiler, &target, &self.source, &self.options)
     }
 
     fn make_on_host(&self) -> Result<Entry> {
-        let options: Vec<&str> = self.options.iter().map(String::as_str).collect();
+        let options: Vec<&str> = self.options.arguments.iter().map(String::as_str).collect();
         let failed = |error: host::HostError| error.into_error(self.device, &self.source, &options);
         let compiler = host::Compiler::find().map_err(failed)?;
         let built = host::compile_with(&compiler, &self.source, &options).map_err(failed)?;
@@ -202,15 +180,15 @@ fn dialect(kind: ImageKind) -> Option<Dialect> {
     }
 }
 
-/// The source with shims, and the options translated and with the default standard before them.
+/// The source with the headers that its compiler lacks, and the options translated.
 fn prepare<'a>(
     dialect: Dialect,
     source: &KernelSource<'a>,
     options: &[&str],
-) -> (KernelSource<'a>, Vec<String>) {
+) -> (KernelSource<'a>, Translated) {
     let mut source = source.clone();
     let folders = options::include_folders(options);
-    for (name, text) in shims::HEADERS {
+    for (name, text) in headers::for_gpus() {
         let own = source.headers.iter().any(|(own, _)| *own == name);
         if !own
             && !folders
@@ -228,15 +206,11 @@ fn compile_with(
     compiler: &RtcLibrary,
     target: &RtcTarget,
     source: &KernelSource<'_>,
-    options: &[&str],
+    translated: &Translated,
 ) -> Result<Entry> {
-    let rtc_source = RtcSource {
-        name: source.name,
-        text: source.text,
-        headers: &source.headers,
-    };
-    let output = compiler.compile(&rtc_source, target, options);
-    let output = output.map_err(|error| {
+    let options: Vec<&str> = translated.arguments.iter().map(String::as_str).collect();
+    let output = compiler.compile(&source.as_rtc(), target, &options);
+    let mut output = output.map_err(|error| {
         let (why, log) = match error {
             RtcError::Nul(what) => return Error::Nul(what),
             RtcError::Compile {
@@ -245,18 +219,22 @@ fn compile_with(
                 text,
                 log,
             } => (format!("{call} gave {text} (code {code})"), log),
+            error @ RtcError::Call { .. } => {
+                return Error::CompilerFailed {
+                    device: target.architecture().to_owned(),
+                    why: format!("{compiler}: {error}"),
+                };
+            }
             other => (other.to_string(), String::new()),
         };
-        refused(compiler, target.architecture(), source, options, why, log)
+        refused(compiler, target.architecture(), source, &options, why, log)
     })?;
     let format = match target.product() {
         RtcProduct::Ptx => ImageFormat::Ptx,
         RtcProduct::Cubin => ImageFormat::Cubin,
-        _ => match crate::image::format(&output.image) {
-            Some(format) => format,
-            None => ImageFormat::AmdCodeObject,
-        },
+        _ => crate::image::format(&output.image).ok_or(ImageError::Unknown)?,
     };
+    translated.note(&mut output.log);
     Ok(Entry {
         kind: kind_of(format),
         origin: Origin {
@@ -298,26 +276,17 @@ pub fn compile_for(
     options: &[&str],
 ) -> Result<Compiled> {
     check(source, options)?;
-    let dialect = match compiler.vendor() {
-        hip_dispatch::Vendor::Nvidia => Dialect::Nvrtc,
-        _ => Dialect::Clang,
+    let refused = |why| refused(compiler, architecture, source, options, why, String::new());
+    let Some(dialect) = dialect(compiler.image_kind()) else {
+        return Err(refused("it is no library".to_owned()));
     };
+    let target = compiler
+        .target_named(architecture)
+        .map_err(|error| refused(error.to_string()))?;
     let (source, options) = prepare(dialect, source, options);
-    let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    let target = compiler.target_named(architecture).map_err(|error| {
-        let why = error.to_string();
-        refused(
-            compiler,
-            architecture,
-            &source,
-            &options,
-            why,
-            String::new(),
-        )
-    })?;
     let entry = compile_with(compiler, &target, &source, &options)?;
     Ok(Compiled {
-        format: format_of(entry.kind).unwrap_or(ImageFormat::HostObject),
+        format: format_of(entry.kind).ok_or(ImageError::Unknown)?,
         image: entry.image,
         compiler: entry.origin.compiler,
         log: entry.log,

@@ -38,6 +38,14 @@ pub enum Error {
         /// What to install.
         install: &'static str,
     },
+    /// The compiler could not be run, or did not come to an end: nothing is known of the text.
+    #[error("kernels for {device} cannot be compiled now: {why}")]
+    CompilerFailed {
+        /// The device or its architecture.
+        device: String,
+        /// What failed.
+        why: String,
+    },
     /// The driver refuses what the compiler made.
     #[error(transparent)]
     Refused(Box<RefusedError>),
@@ -95,6 +103,9 @@ pub enum Error {
     /// A text, name or option has a NUL inside, which would end it there.
     #[error("{0} contains a NUL")]
     Nul(String),
+    /// A header's name that is empty, absolute, leaves its folder, or is there twice.
+    #[error("{0:?} is no name for a header in memory")]
+    HeaderName(String),
     /// An option that is not the caller's to give.
     #[error("the option {option:?} cannot be used: {why}")]
     UnsupportedOption {
@@ -185,10 +196,11 @@ impl Error {
             Error::FunctionNotFound { .. } => ErrorKind::NotFound,
             Error::WrongDevice { .. } => ErrorKind::InvalidContext,
             Error::Nul(_)
+            | Error::HeaderName(_)
             | Error::UnsupportedOption { .. }
             | Error::Arguments { .. }
             | Error::InvalidLaunch { .. } => ErrorKind::InvalidValue,
-            Error::Memory(_) => ErrorKind::Unknown,
+            Error::CompilerFailed { .. } | Error::Memory(_) => ErrorKind::Unknown,
         }
     }
 

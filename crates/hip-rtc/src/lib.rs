@@ -14,18 +14,22 @@
 
 mod args;
 pub mod cache;
+mod check;
 mod compile;
 mod error;
+mod headers;
 pub mod host;
 pub mod image;
 mod memory;
 mod module;
+mod options;
 mod prebuilt;
 mod source;
 
 pub use args::{KernelArg, KernelArgs};
 pub use compile::{Compiled, compile, compile_for, compile_in};
 pub use error::{CompileError, Error, RefusedError, Result};
+pub use headers::is_bundled_header;
 pub use hip_dispatch::host::{HostKernel, HostKernelFn, HostLaunch};
 pub use hip_dispatch::{FunctionAttributes, LaunchConfig, SuggestedBlockSize};
 pub use memory::KernelMemory;

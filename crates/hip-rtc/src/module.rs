@@ -221,7 +221,7 @@ impl KernelModule {
     }
 
     /// Enqueues a launch of the kernel `name` on `stream` (`None`: the default stream), without
-    /// dynamic shared memory; see [`Function::launch`] for that.
+    /// dynamic shared memory; see [`KernelModule::launch_config`] for that.
     ///
     /// # Safety
     /// As [`Function::launch`].
@@ -242,9 +242,28 @@ impl KernelModule {
             block_dim,
             shared_mem_bytes: 0,
         };
+        // SAFETY: the caller's.
+        unsafe { self.launch_config(name, stream, &config, args) }
+    }
+
+    /// As [`KernelModule::launch`], with dynamic shared memory.
+    ///
+    /// # Safety
+    /// As [`Function::launch`].
+    ///
+    /// # Errors
+    /// As [`KernelModule::function`] and [`Function::launch`].
+    #[inline]
+    pub unsafe fn launch_config(
+        &self,
+        name: &str,
+        stream: Option<&Stream>,
+        config: &LaunchConfig,
+        args: &KernelArgs,
+    ) -> Result<()> {
         let state = self.lookup(name)?;
         // SAFETY: the caller's.
-        unsafe { function::launch(self, state, stream, &config, args) }
+        unsafe { function::launch(self, state, stream, config, args) }
     }
 
     /// A name that was looked up before costs a comparison or a few, and no lock.

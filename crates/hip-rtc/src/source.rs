@@ -1,3 +1,5 @@
+use hip_dispatch::rtc::RtcSource;
+
 /// A kernel text and the headers it includes, all in memory.
 ///
 /// `&str` converts into one without headers.
@@ -31,6 +33,15 @@ impl<'a> KernelSource<'a> {
     pub fn header(mut self, name: &'a str, text: &'a str) -> KernelSource<'a> {
         self.headers.push((name, text));
         self
+    }
+
+    /// As a vendor's compiler takes it.
+    pub(crate) fn as_rtc(&self) -> RtcSource<'_> {
+        RtcSource {
+            name: self.name,
+            text: self.text,
+            headers: &self.headers,
+        }
     }
 }
 

@@ -27,6 +27,17 @@ const TEXT: &str = r#"
 #include <limits.h>
 #include <math.h>
 #include <cmath>
+#include <cstdlib>
+#include <stdlib.h>
+#include <cassert>
+#include <assert.h>
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <device_launch_parameters.h>
+#include <vector_types.h>
+#include <vector_functions.h>
+#include <math_constants.h>
+#include <hip/hip_vector_types.h>
 #include "own.h"
 
 extern "C" __global__ void mix(float *out, const __half *in, uint32_t count, uint64_t big) {
@@ -34,6 +45,9 @@ extern "C" __global__ void mix(float *out, const __half *in, uint32_t count, uin
     const size_t size = (size_t)big;
     const ptrdiff_t difference = (ptrdiff_t)size;
     if (i >= count || i > INT_MAX) return;
+    assert(size != 1);
+    const float4 four = make_float4(CUDART_INF_F, CUDART_NAN_F, fabsf(-1.0f), 0.0f);
+    if (four.x < four.z || four.y == four.y) return;
     __half value = __hadd(__hfma(in[i], __float2half(2.0f), __float2half(0.5f)), in[0]);
     value = value * value + __float2half_rn(1.0f);
     const __half2 two = __floats2half2_rn(1.0f, 2.0f);
@@ -177,7 +191,7 @@ fn eight_threads_compile_a_hundred_kernels_with_nvrtc() {
     const THREADS: usize = 8;
     const EACH: usize = 13;
     for file in listed("HIP_TEST_NVRTC") {
-        let config = LoaderConfig::with_compilers(Some(file), None);
+        let config = LoaderConfig::default().nvrtc(file);
         let compiler = RtcLibrary::open_nvrtc(&config, &[]).unwrap();
         let compile = |number: usize| {
             let text =
@@ -240,7 +254,7 @@ fn decimal_comma() {
         return;
     }
     for file in listed("HIP_TEST_NVRTC") {
-        let config = LoaderConfig::with_compilers(Some(file), None);
+        let config = LoaderConfig::default().nvrtc(file);
         let compiler = RtcLibrary::open_nvrtc(&config, &[]).unwrap();
         let text = "extern \"C\" __global__ void k(float *o) { o[0] = o[1] * 0.25f + FACTOR; }";
         let options = ["-DFACTOR=1.5e-1f"];

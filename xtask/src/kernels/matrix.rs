@@ -15,8 +15,9 @@ struct Job<'a> {
     architecture: String,
 }
 
-/// Compiles everything and prints a table; gives a line for each compiler that cannot be had here.
-pub(super) fn run(target: &Path, kernels: &Path) -> Result<Vec<String>> {
+/// Compiles everything and prints a table; gives the compilers that are here, and a line for each
+/// that cannot be had.
+pub(super) fn run(target: &Path, kernels: &Path) -> Result<(Vec<Installed>, Vec<String>)> {
     let start = Instant::now();
     let families = families(kernels)?;
     let names: Vec<&str> = families.iter().map(|family| &*family.name).collect();
@@ -62,8 +63,9 @@ pub(super) fn run(target: &Path, kernels: &Path) -> Result<Vec<String>> {
         failures.len(),
         start.elapsed().as_secs()
     );
+    drop(jobs);
     match failures.is_empty() {
-        true => Ok(skipped),
+        true => Ok((installed, skipped)),
         false => Err(failures.join("\n").into()),
     }
 }

@@ -86,7 +86,7 @@ impl HipKernelModule {
         args: &HipKernelArgs,
     ) -> Result<()> {
         // SAFETY: the caller's.
-        unsafe { self.0.function(name)?.launch(stream, config, args) }
+        unsafe { self.0.launch_config(name, stream, config, args) }
     }
 }
 

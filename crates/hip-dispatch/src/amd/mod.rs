@@ -66,6 +66,7 @@ impl Dialect for Hip {
     };
     // The runtime looks a stream up on the thread's device.
     const LAUNCH_NEEDS_CONTEXT: bool = true;
+    const ASKS_FOR_SHARED_MEMORY: bool = false;
 
     fn resolve(library: &Library) -> Result<Self, LoadError> {
         let mut resolver = Resolver::new(Vendor::Amd, library);

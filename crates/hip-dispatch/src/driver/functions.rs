@@ -3,11 +3,11 @@
 use std::ffi::c_int;
 
 use super::{Dialect, Driver};
-use crate::{FunctionAttributes, FunctionHandle, HipError, Result, SuggestedBlockSize, Vendor};
+use crate::{FunctionAttributes, FunctionHandle, HipError, Result, SuggestedBlockSize};
 
 /// Calls an entry that the library may lack.
 macro_rules! call_optional {
-    ($driver:expr, $entry:expr, ($($arg:expr),*)) => {{
+    ($driver:expr, $call:literal, $entry:expr, ($($arg:expr),*)) => {{
         match $entry {
             Some(entry) => {
                 $driver.alive(entry.name)?;
@@ -18,7 +18,7 @@ macro_rules! call_optional {
             }
             None => Err(HipError::unsupported(
                 D::VENDOR,
-                "function attributes",
+                $call,
                 "the vendor's library is too old to have the function",
             )),
         }
@@ -35,7 +35,12 @@ impl<D: Dialect> Driver<D> {
         let get = |attribute: c_int| {
             let mut value = 0;
             let entry = self.table.func_get_attribute;
-            call_optional!(self, entry, (&mut value, attribute, function.as_raw()))?;
+            call_optional!(
+                self,
+                "function_attributes",
+                entry,
+                (&mut value, attribute, function.as_raw())
+            )?;
             Ok::<_, HipError>(u32::try_from(value).unwrap_or(0))
         };
         Ok(FunctionAttributes {
@@ -54,13 +59,14 @@ impl<D: Dialect> Driver<D> {
     ) -> Result<()> {
         /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
         const MAX_DYNAMIC_SHARED_SIZE: c_int = 8;
-        if D::VENDOR != Vendor::Nvidia {
+        if !D::ASKS_FOR_SHARED_MEMORY {
             return Ok(());
         }
         let bytes = c_int::try_from(bytes).unwrap_or(c_int::MAX);
         let entry = self.table.func_set_attribute;
         call_optional!(
             self,
+            "allow_dynamic_shared_memory",
             entry,
             (function.as_raw(), MAX_DYNAMIC_SHARED_SIZE, bytes)
         )
@@ -77,6 +83,7 @@ impl<D: Dialect> Driver<D> {
         let entry = self.table.occupancy_blocks;
         call_optional!(
             self,
+            "occupancy",
             entry,
             (
                 &mut blocks,
@@ -98,12 +105,18 @@ impl<D: Dialect> Driver<D> {
         match self.table.occupancy_block_size {
             Some(_) => {
                 let entry = self.table.occupancy_block_size;
-                call_optional!(self, entry, (&mut grid, &mut block, function, shared, 0))?;
+                call_optional!(
+                    self,
+                    "suggested_block_size",
+                    entry,
+                    (&mut grid, &mut block, function, shared, 0)
+                )?;
             }
             None => {
                 let (entry, none) = (self.table.occupancy_block_size_with, std::ptr::null());
                 call_optional!(
                     self,
+                    "suggested_block_size",
                     entry,
                     (&mut grid, &mut block, function, none, shared, 0)
                 )?;

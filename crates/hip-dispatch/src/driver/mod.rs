@@ -33,6 +33,8 @@ pub(crate) trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether a launch never does without its context current on the thread. Where it may, the
     /// driver is tried.
     const LAUNCH_NEEDS_CONTEXT: bool;
+    /// Whether a kernel must be allowed more dynamic shared memory than a block has by itself.
+    const ASKS_FOR_SHARED_MEMORY: bool;
 
     /// Resolves the vendor's own functions, or names the required ones that are missing.
     fn resolve(library: &Library) -> Result<Self, LoadError>;

@@ -71,6 +71,8 @@ struct Block {
     /// The last complete barrier's.
     result: Cell<u64>,
     failed: Cell<bool>,
+    /// Why, where the kernel said so: a C string of the object's, which the launch keeps loaded.
+    reason: Cell<*const c_char>,
 }
 
 thread_local! {
@@ -197,6 +199,7 @@ unsafe extern "C" fn run_block(
         votes: Cell::new(0),
         result: Cell::new(0),
         failed: Cell::new(false),
+        reason: Cell::new(ptr::null()),
     };
     // SAFETY: the object's state of this block, alive until this returns.
     let count = unsafe { (*state).count };
@@ -205,6 +208,12 @@ unsafe extern "C" fn run_block(
     // SAFETY: `threads` and `context` belong together, and fit `state`.
     unsafe { block.run(threads, context) };
     CURRENT.set(outer);
+    let reason = block.reason.get();
+    if !reason.is_null() {
+        // Here and not in `fail`: a log's writer may need more stack than a fiber has.
+        // SAFETY: `fail` was given it by the object, whose literal it is.
+        failure(&unsafe { CStr::from_ptr(reason) }.to_string_lossy());
+    }
     u32::from(!block.failed.get())
 }
 
@@ -286,7 +295,9 @@ impl Block {
 unsafe extern "C" fn barrier(predicate: u32) -> u64 {
     // SAFETY: null, or set by `run_block`, which has not returned while its fibers run.
     let Some(block) = (unsafe { CURRENT.get().as_ref() }) else {
-        // No block waits here: the only thread there is votes alone.
+        // The source pass took the kernel for one without barriers, as where one is reached through
+        // an address that it cannot follow: the threads cannot be made to wait any more.
+        failure("it reaches a barrier in a way that was not seen when it was compiled");
         return 1 << 32 | u64::from(predicate != 0);
     };
     block.arrived.set(block.arrived.get() + 1);
@@ -302,17 +313,16 @@ unsafe extern "C" fn barrier(predicate: u32) -> u64 {
 
 /// Ends the launch with a failure. Does not return to the kernel.
 unsafe extern "C" fn fail(text: *const c_char) {
-    // SAFETY: the object passes a literal.
-    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
     // SAFETY: as in `barrier`.
     let Some(block) = (unsafe { CURRENT.get().as_ref() }) else {
+        // SAFETY: the object passes a literal.
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
         // Only code that the source pass took for incapable of this comes here; there is no frame to
         // go back to.
         tracing::error!("a kernel failed where it cannot be stopped: {text}");
         std::process::abort();
     };
-    failure(&text);
-    drop(text);
+    block.reason.set(text);
     block.failed.set(true);
     loop {
         block.park();

@@ -6,6 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::loader;
+
 /// A loaded object. Fields are dropped in order: the code goes before its file.
 pub(super) struct Library {
     library: libloading::Library,
@@ -152,9 +154,11 @@ unsafe fn load(path: &Path) -> Result<libloading::Library, String> {
         let flags = unix::RTLD_NOW | unix::RTLD_LOCAL;
         // SAFETY: the caller's promise.
         let library = unsafe { unix::Library::open(Some(path), flags) };
-        library.map(Into::into).map_err(|error| error.to_string())
+        library
+            .map(Into::into)
+            .map_err(|error| loader::reason(&error))
     }
     #[cfg(not(unix))]
     // SAFETY: the caller's promise.
-    unsafe { libloading::Library::new(path) }.map_err(|error| error.to_string())
+    unsafe { libloading::Library::new(path) }.map_err(|error| loader::reason(&error))
 }

@@ -83,6 +83,26 @@ fn place(offset: usize, size: usize) -> (usize, usize) {
     (start, start + size)
 }
 
+/// Whether a kernel can be launched in this shape with these arguments.
+fn check_kernel(
+    kernel: &Kernel,
+    shape: &HostLaunch,
+    args: &[*mut c_void],
+) -> Result<(), &'static str> {
+    let threads: u32 = shape.block_dim.iter().product(); // at most 1024, checked
+    if kernel.max_threads.is_some_and(|most| threads > most) {
+        return Err("a block has more threads than the kernel's __launch_bounds__");
+    }
+    if args.len() != kernel.arg_sizes.len() {
+        return Err("the kernel takes another number of arguments");
+    }
+    let mut both = args.iter().zip(kernel.arg_sizes.iter());
+    if both.any(|(arg, size)| arg.is_null() && *size > 0) {
+        return Err("the address of an argument is null");
+    }
+    Ok(())
+}
+
 impl Launch {
     /// Checks the launch and copies the arguments; an error says what is wrong.
     ///
@@ -105,20 +125,7 @@ impl Launch {
             shared_mem_bytes,
         };
         check_shape(&shape)?;
-        let threads: u32 = block_dim.iter().product(); // at most 1024, checked
-        if kernel.max_threads.is_some_and(|most| threads > most) {
-            return Err("a block has more threads than the kernel's __launch_bounds__");
-        }
-        if args.len() != kernel.arg_sizes.len() {
-            return Err("the kernel takes another number of arguments");
-        }
-        if args
-            .iter()
-            .zip(kernel.arg_sizes.iter())
-            .any(|(arg, size)| arg.is_null() && *size > 0)
-        {
-            return Err("the address of an argument is null");
-        }
+        check_kernel(&kernel, &shape, args)?;
         let bytes = kernel
             .arg_sizes
             .iter()

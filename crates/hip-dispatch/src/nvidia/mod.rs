@@ -65,6 +65,7 @@ impl Dialect for Cuda {
     };
     // Driver 580 takes it from the stream.
     const LAUNCH_NEEDS_CONTEXT: bool = false;
+    const ASKS_FOR_SHARED_MEMORY: bool = true;
 
     fn resolve(library: &Library) -> Result<Self, LoadError> {
         let mut resolver = Resolver::new(Vendor::Nvidia, library);

@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::loader::{Attempt, Library};
-use crate::{LoadError, LoadedLibrary, LoaderConfig, Vendor};
+use crate::{ImageKind, LoadError, LoadedLibrary, LoaderConfig, Vendor};
 pub use compile::{RtcOutput, RtcSource};
 pub use error::RtcError;
 use table::Table;
@@ -40,11 +40,21 @@ pub struct RuntimeFile {
     pub version: i32,
 }
 
+impl RuntimeFile {
+    /// Major and minor of ROCm's release: 6.4 of 60443484. `None` where it is unknown.
+    fn release(&self) -> Option<(u32, u32)> {
+        let version = u32::try_from(self.version).ok().filter(|v| *v > 0)?;
+        Some((version / 10_000_000, version / 100_000 % 100))
+    }
+}
+
 /// An open run-time compiler. It is never closed.
 pub struct RtcLibrary {
     vendor: Vendor,
     table: Table,
     version: (u32, u32),
+    /// Whether it is HIPRTC of the version of the runtime that shows the devices: it knows them all.
+    of_runtime: bool,
     /// The architectures it compiles for, as numbers (`75`), where NVRTC tells.
     architectures: Option<Vec<u32>>,
     /// Declared last: the table points into it.
@@ -95,6 +105,9 @@ impl RtcLibrary {
     /// Opens HIPRTC: the file that `config` names, or the one of the runtime's version. In 5.x its
     /// functions are in the runtime itself, in 6.x in both, in 7.x in `libhiprtc.so.7` only.
     ///
+    /// A file that `config` names may be of any version, whatever the runtime's is; it is given the
+    /// architectures that its own version was seen to take.
+    ///
     /// # Errors
     /// No file loads, or none has the functions.
     pub fn open_hiprtc(
@@ -103,9 +116,14 @@ impl RtcLibrary {
     ) -> Result<RtcLibrary, LoadError> {
         let mut attempts = Vec::new();
         let mut missing = Vec::new();
+        let found = runtime.filter(|_| config.hiprtc.is_none());
         for file in names::hiprtc_candidates(config, runtime) {
-            match RtcLibrary::open(Vendor::Amd, file, runtime, &mut attempts) {
-                Some(Ok(compiler)) => return Ok(compiler.with_attempts(attempts)),
+            match RtcLibrary::open(Vendor::Amd, file, found, &mut attempts) {
+                Some(Ok(mut compiler)) => {
+                    let version = runtime.and_then(RuntimeFile::release);
+                    compiler.of_runtime = version == Some(compiler.version);
+                    return Ok(compiler.with_attempts(attempts));
+                }
                 Some(Err(names)) => missing = names,
                 None => {}
             }
@@ -132,10 +150,10 @@ impl RtcLibrary {
             }
         };
         let version = match vendor {
-            Vendor::Amd => names::hiprtc_version(&library, runtime),
-            _ => None,
+            // Without a version it is given no architecture that could end the process.
+            Vendor::Amd => names::hiprtc_version(&library, runtime).unwrap_or_default(),
+            _ => table.version(),
         };
-        let version = version.unwrap_or_else(|| table.version());
         if vendor == Vendor::Nvidia {
             preload_builtins(library.path(), version);
         }
@@ -144,6 +162,7 @@ impl RtcLibrary {
             architectures: table.architectures(),
             table,
             version,
+            of_runtime: false,
             library,
             attempts: Vec::new(),
         }))
@@ -158,6 +177,15 @@ impl RtcLibrary {
     /// Whose compiler it is.
     pub fn vendor(&self) -> Vendor {
         self.vendor
+    }
+
+    /// What modules it makes.
+    pub fn image_kind(&self) -> ImageKind {
+        match self.vendor {
+            Vendor::Amd => ImageKind::AmdCodeObject,
+            Vendor::Nvidia => ImageKind::Cuda,
+            Vendor::Host => ImageKind::Host,
+        }
     }
 
     /// The file that was loaded.
@@ -242,8 +270,9 @@ mod tests {
 
     #[test]
     fn a_library_that_is_no_compiler_is_named() {
-        let other = PathBuf::from("libc.so.6");
-        let config = LoaderConfig::with_compilers(Some(other.clone()), Some(other));
+        let config = LoaderConfig::default()
+            .nvrtc("libc.so.6")
+            .hiprtc("libc.so.6");
         for error in [
             RtcLibrary::open_nvrtc(&config, &[]).unwrap_err(),
             RtcLibrary::open_hiprtc(&config, None).unwrap_err(),

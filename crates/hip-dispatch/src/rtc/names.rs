@@ -199,13 +199,12 @@ const fn hiprtc_prefix() -> &'static str {
     }
 }
 
-/// ROCm's version of a HIPRTC: its runtime's, or what its file's name says. What HIPRTC says of
-/// itself was 9.0 for years.
+/// ROCm's version of a HIPRTC: that of `runtime`, which it belongs to, or else of the runtime that it
+/// is in or needs, or else what its file's name says. What HIPRTC says of itself was 9.0 for years.
 pub(super) fn hiprtc_version(
     library: &Library,
     runtime: Option<&RuntimeFile>,
 ) -> Option<(u32, u32)> {
-    let told = runtime.map(|runtime| runtime.version).filter(|v| *v > 0);
     // Up to 6.x HIPRTC is in the runtime or needs it, so this finds the runtime's function.
     let asked = || {
         type GetVersion = unsafe extern "C" fn(*mut c_int) -> c_int;
@@ -215,13 +214,12 @@ pub(super) fn hiprtc_version(
         let get = unsafe { std::mem::transmute::<*const std::ffi::c_void, GetVersion>(address) };
         let mut version = 0;
         // SAFETY: `version` is writable; the call needs no device.
-        (unsafe { get(&mut version) } == 0 && version > 0).then_some(version)
+        let code = unsafe { get(&mut version) };
+        let path = library.path().to_owned();
+        (code == 0).then_some(RuntimeFile { path, version })
     };
-    let of_number = |version: i32| {
-        let version = version.unsigned_abs();
-        (version / 10_000_000, version / 100_000 % 100)
-    };
-    told.or_else(asked).map(of_number).or_else(|| {
+    let told = runtime.and_then(RuntimeFile::release);
+    told.or_else(|| asked()?.release()).or_else(|| {
         let real = std::fs::canonicalize(library.path());
         file_version(&real.unwrap_or_else(|_| library.path().to_owned()))
     })

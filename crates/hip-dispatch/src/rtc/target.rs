@@ -65,15 +65,19 @@ impl RtcLibrary {
     /// PTX for the newest that it knows and the device runs; for AMD the device's own name.
     ///
     /// # Errors
-    /// The device is another vendor's, or older than all that the compiler knows.
+    /// The device is another vendor's, or older than all that the compiler knows; or the compiler is
+    /// of another version than AMD's runtime, and was not seen to take the device's name.
     pub fn target_for(&self, device: &DeviceInfo) -> Result<RtcTarget, RtcError> {
         if device.vendor != self.vendor {
             return Err(self.no_target(&device.architecture));
         }
         let architecture = &device.architecture;
         if self.vendor == Vendor::Amd {
-            // The runtime that shows the device is of the compiler's version: it knows its name.
-            return Ok(self.target(architecture, RtcProduct::CodeObject));
+            // A compiler of the version of the runtime that shows the device knows its name.
+            return match self.of_runtime || self.hiprtc_takes(architecture) {
+                true => Ok(self.target(architecture, RtcProduct::CodeObject)),
+                false => Err(self.no_target(architecture)),
+            };
         }
         if self.makes_binary(architecture) {
             return Ok(self.target(architecture, RtcProduct::Cubin));
@@ -198,7 +202,7 @@ fn number(architecture: &str) -> Option<u32> {
 /// Whether a compiler's option sets the architecture, in any of the spellings that NVRTC, HIPRTC's
 /// clang and C++ compilers have, or reads further options from a file.
 pub fn sets_architecture(option: &str) -> bool {
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 15] = [
         "--offload-arch",
         "--no-offload-arch",
         "--gpu-architecture",
@@ -213,6 +217,8 @@ pub fn sets_architecture(option: &str) -> bool {
         "-target",
         "-march",
         "-mcpu",
+        // clang reads options from that file.
+        "--config",
     ];
     let option = option.trim();
     // clang takes most of its long options with one dash too.
@@ -251,6 +257,7 @@ mod tests {
             "-target-cpu",
             " -arch=sm_90",
             "@options",
+            "--config=options",
         ] {
             assert!(sets_architecture(option), "{option}");
         }

@@ -29,7 +29,8 @@ the text does not compile.
 
 /// What to compile with.
 enum Compiler {
-    Library(LoaderConfig, hip_dispatch::Vendor),
+    Nvrtc(PathBuf),
+    Hiprtc(PathBuf),
     Host,
 }
 
@@ -67,14 +68,8 @@ fn parse(arguments: Vec<String>) -> Result<Arguments, Box<dyn Error>> {
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or(format!("{argument} needs a value"));
         match argument.as_str() {
-            "--nvrtc" => {
-                let config = LoaderConfig::with_compilers(Some(value()?.into()), None);
-                parsed.compiler = Some(Compiler::Library(config, hip_dispatch::Vendor::Nvidia));
-            }
-            "--hiprtc" => {
-                let config = LoaderConfig::with_compilers(None, Some(value()?.into()));
-                parsed.compiler = Some(Compiler::Library(config, hip_dispatch::Vendor::Amd));
-            }
+            "--nvrtc" => parsed.compiler = Some(Compiler::Nvrtc(value()?.into())),
+            "--hiprtc" => parsed.compiler = Some(Compiler::Hiprtc(value()?.into())),
             "--host" => parsed.compiler = Some(Compiler::Host),
             "--arch" => parsed.architecture = Some(value()?),
             "--name" => parsed.name = Some(value()?),
@@ -101,10 +96,14 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         .as_ref()
         .ok_or("which compiler? see --help")?;
     let library = match compiler {
-        Compiler::Library(config, hip_dispatch::Vendor::Nvidia) => {
-            Some(RtcLibrary::open_nvrtc(config, &[])?)
+        Compiler::Nvrtc(file) => {
+            let config = LoaderConfig::default().nvrtc(file);
+            Some(RtcLibrary::open_nvrtc(&config, &[])?)
         }
-        Compiler::Library(config, _) => Some(RtcLibrary::open_hiprtc(config, None)?),
+        Compiler::Hiprtc(file) => {
+            let config = LoaderConfig::default().hiprtc(file);
+            Some(RtcLibrary::open_hiprtc(&config, None)?)
+        }
         Compiler::Host => None,
     };
     if let (Some(library), None) = (&library, &arguments.architecture) {

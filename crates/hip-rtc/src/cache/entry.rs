@@ -53,8 +53,6 @@ pub(super) enum Damage {
     Key,
     #[error("its length is not the one it names")]
     Length,
-    #[error("it is larger than the cache")]
-    TooLarge,
     #[error("its checksum is wrong")]
     Digest,
     #[error("its payload does not parse")]

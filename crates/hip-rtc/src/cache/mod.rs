@@ -168,7 +168,7 @@ impl Cache {
         let path = store::path(folder, key);
         match store::read(&path, key, self.max_bytes) {
             Ok(entry) => return Some(entry),
-            Err(ReadError::Missing) => {}
+            Err(ReadError::Missing | ReadError::TooLarge) => {}
             Err(ReadError::Damaged(damage)) => {
                 count(&self.counters.rejected);
                 self.warned.warn(Problem::Damaged, &path, &damage);

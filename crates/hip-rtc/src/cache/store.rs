@@ -25,6 +25,9 @@ pub(super) enum ReadError {
     Missing,
     #[error("{0}")]
     Damaged(#[from] Damage),
+    /// Whoever stored it has a larger bound; it is good for them.
+    #[error("it is larger than this cache may be")]
+    TooLarge,
     #[error("{0}")]
     Foreign(FolderError),
     #[error(transparent)]
@@ -80,13 +83,13 @@ pub(super) fn read(path: &Path, key: &Key, max_bytes: u64) -> Result<Entry, Read
         })?;
     let header = Header::parse(&header, key, metadata.len())?;
     if metadata.len() > max_bytes {
-        return Err(Damage::TooLarge.into());
+        return Err(ReadError::TooLarge);
     }
     let mut payload = Vec::new();
     usize::try_from(header.payload_bytes)
         .ok()
         .and_then(|bytes| payload.try_reserve_exact(bytes).ok())
-        .ok_or(Damage::TooLarge)?;
+        .ok_or(ReadError::TooLarge)?;
     (&file)
         .take(header.payload_bytes)
         .read_to_end(&mut payload)?;

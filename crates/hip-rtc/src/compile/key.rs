@@ -2,10 +2,9 @@
 
 use hip_dispatch::ImageKind;
 
-use super::{Job, options};
-use crate::KernelSource;
+use super::Job;
 use crate::cache::{Key, KeyBuilder};
-use crate::host;
+use crate::{KernelSource, headers, host, options};
 
 impl Job<'_> {
     /// Everything that another image could come of, but the compiler's file: that is in the entry,
@@ -28,7 +27,7 @@ impl Job<'_> {
         for (name, text) in &self.source.headers {
             key = key.text("header", name).text("text", text);
         }
-        for option in &self.options {
+        for option in &self.options.arguments {
             key = key.text("option", option);
         }
         if let Some(file) = backend.configured_compiler() {
@@ -67,8 +66,8 @@ fn driver_generation(versions: Option<hip_dispatch::Versions>) -> u64 {
 }
 
 /// Whether the compiler would read files that may change without the key: include folders, and
-/// includes that are not among the headers in memory. (What a GPU's compiler has built in, and the
-/// C++ compiler's `<…>`, change with the compiler.)
+/// includes that are not among the headers in memory. (What a GPU's compiler has built in, and C++'s
+/// own `<…>`, change with the compiler.)
 pub(super) fn reads_files(source: &KernelSource<'_>, options: &[String]) -> bool {
     let texts = [source.text]
         .into_iter()
@@ -81,7 +80,12 @@ pub(super) fn reads_files(source: &KernelSource<'_>, options: &[String]) -> bool
     };
     options.iter().any(|option| options::reads_files(option))
         || texts.flat_map(str::lines).any(|line| match included(line) {
-            Included::Nothing | Included::System => false,
+            Included::Nothing => false,
+            // C++'s own have no dot; a name with one may be anybody's, found through `CPATH`.
+            Included::System(name) => {
+                let bundled = headers::TABLE.iter().any(|header| header.name == name);
+                name.contains('.') && !bundled && !in_memory(name)
+            }
             Included::Quoted(name) => !in_memory(name),
             Included::Computed => true,
         })
@@ -92,23 +96,26 @@ pub(super) fn reads_files(source: &KernelSource<'_>, options: &[String]) -> bool
 enum Included<'a> {
     Nothing,
     /// `<name>`.
-    System,
+    System(&'a str),
     /// `"name"`.
     Quoted(&'a str),
     /// A macro's value.
     Computed,
 }
 
-fn included(line: &str) -> Included<'_> {
+fn included<'a>(line: &'a str) -> Included<'a> {
     let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
     let Some(rest) = directive.and_then(|rest| rest.strip_prefix("include")) else {
         return Included::Nothing;
     };
     let rest = rest.strip_prefix("_next").unwrap_or(rest).trim_start();
-    match rest.strip_prefix('"') {
-        Some(name) => Included::Quoted(name.split('"').next().unwrap_or_default()),
-        None if rest.starts_with('<') => Included::System,
-        None => Included::Computed,
+    let up_to = |text: &'a str, end| text.split(end).next().unwrap_or_default();
+    if let Some(name) = rest.strip_prefix('"') {
+        Included::Quoted(up_to(name, '"'))
+    } else if let Some(name) = rest.strip_prefix('<') {
+        Included::System(up_to(name, '>').trim())
+    } else {
+        Included::Computed
     }
 }
 
@@ -122,7 +129,7 @@ mod tests {
             included("# include \"a/b.h\" // x"),
             Included::Quoted("a/b.h")
         );
-        assert_eq!(included("#include <cmath>"), Included::System);
+        assert_eq!(included("#include <cmath>"), Included::System("cmath"));
         assert_eq!(included("  #include HEADER"), Included::Computed);
         assert_eq!(included("int include;"), Included::Nothing);
         assert_eq!(included("#define X"), Included::Nothing);
@@ -136,7 +143,10 @@ mod tests {
         assert!(!reads_files(&source, &[]));
         assert!(reads_files(&source, &["-I/x".to_owned()]));
         assert!(!reads_files(&source, &["-DI".to_owned()]));
-        assert!(reads_files(&source.header("b.h", "#include \"c.h\""), &[]));
+        let including = |text| source.clone().header("b.h", text);
+        assert!(reads_files(&including("#include \"c.h\""), &[]));
+        assert!(reads_files(&including("#include <c.h>"), &[]));
+        assert!(!reads_files(&including("#include <vector>"), &[]));
     }
 
     #[test]

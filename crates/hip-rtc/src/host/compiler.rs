@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::HostError;
 use crate::compile::file_identity;
+use crate::options::Dialect;
 
 /// What brings a compiler.
 pub(crate) const INSTALL: &str = if cfg!(windows) {
@@ -24,6 +25,16 @@ pub(super) enum Style {
     Gnu,
     Clang,
     Msvc,
+}
+
+impl Style {
+    /// How options are spelled.
+    pub(super) fn dialect(self) -> Dialect {
+        match self {
+            Style::Gnu | Style::Clang => Dialect::Gnu,
+            Style::Msvc => Dialect::Msvc,
+        }
+    }
 }
 
 /// A C++ compiler of this machine.

@@ -1,5 +1,6 @@
 use hip_core::Device;
 
+use crate::check::Flaw;
 use crate::{CompileError, Error, KernelSource};
 
 /// Why the CPU has no code for a kernel text.
@@ -40,6 +41,14 @@ pub enum HostError {
     /// A header's name is empty, absolute, leaves its folder, or is there twice.
     #[error("{0:?} is no name for a header in memory")]
     HeaderName(String),
+    /// An option that is not the caller's to give.
+    #[error("the option {option:?} cannot be used: {why}")]
+    UnsupportedOption {
+        /// The option.
+        option: String,
+        /// Why not.
+        why: &'static str,
+    },
     /// A name, text or option has a NUL inside.
     #[error("{0} contains a NUL")]
     Nul(String),
@@ -59,6 +68,16 @@ pub enum HostError {
         /// The system's words.
         error: String,
     },
+}
+
+impl From<Flaw> for HostError {
+    fn from(flaw: Flaw) -> HostError {
+        match flaw {
+            Flaw::Nul(what) => HostError::Nul(what),
+            Flaw::HeaderName(name) => HostError::HeaderName(name),
+            Flaw::Option { option, why } => HostError::UnsupportedOption { option, why },
+        }
+    }
 }
 
 impl HostError {
@@ -100,12 +119,17 @@ impl HostError {
                 refused(compiler, "it is refused".to_owned(), log)
             }
             HostError::Nul(what) => Error::Nul(what),
-            HostError::Unsupported { .. }
-            | HostError::HeaderName(_)
-            | HostError::TimedOut { .. }
-            | HostError::Io { .. } => {
+            HostError::HeaderName(name) => Error::HeaderName(name),
+            HostError::UnsupportedOption { option, why } => {
+                Error::UnsupportedOption { option, why }
+            }
+            HostError::Unsupported { .. } => {
                 refused("the system's C++ compiler".to_owned(), why, String::new())
             }
+            HostError::TimedOut { .. } | HostError::Io { .. } => Error::CompilerFailed {
+                device: device.info().to_string(),
+                why,
+            },
         }
     }
 }

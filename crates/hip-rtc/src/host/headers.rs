@@ -1,4 +1,4 @@
-//! Headers that a kernel text may include without having them.
+//! The prelude: what every text for Host may use.
 
 /// Read before every text.
 pub(super) const PRELUDE: &str = "hip_host/hip_host.h";
@@ -18,28 +18,3 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     // In namespace std, for texts that name it.
     ("hip_host/std_math.h", include_str!("prelude/std_math.h")),
 ];
-
-/// Vendors' headers, and C's that would collide with the prelude: all that they declare is there
-/// already, or is refused by its name where it is used.
-pub(super) const EMPTY: &[&str] = &[
-    "cuda.h",
-    "cuda_runtime.h",
-    "cuda_runtime_api.h",
-    "device_launch_parameters.h",
-    "math_constants.h",
-    "vector_types.h",
-    "vector_functions.h",
-    "cooperative_groups.h",
-    "mma.h",
-    "hip/hip_runtime.h",
-    "hip/hip_vector_types.h",
-    "hip/hip_cooperative_groups.h",
-    "assert.h",
-    "cassert",
-];
-
-/// C's and C++'s headers of mathematics.
-pub(super) const STD_MATH: &[&str] = &["math.h", "cmath", "stdlib.h", "cstdlib"];
-
-/// The vendors' headers of half precision, without which `half` is a name like any other.
-pub(super) const HALF: &[&str] = &["cuda_fp16.h", "hip/hip_fp16.h"];

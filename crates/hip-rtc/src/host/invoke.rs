@@ -25,7 +25,6 @@ pub(super) const OBJECT: &str = if cfg!(windows) {
 /// For GCC and Clang. Of GPUs: no errno, no floating-point exceptions, sums of products fused.
 /// Kernels may see memory as any type.
 const GNU: &[&str] = &[
-    "-std=c++17",
     "-O3",
     "-fno-exceptions",
     "-fno-rtti",
@@ -40,14 +39,21 @@ const GNU: &[&str] = &[
 /// No symbols for others; what is left out by these is not needed to load the object anywhere: a C++
 /// runtime, which nothing here uses.
 const GNU_OBJECT: &[&str] = &["-shared", "-fPIC", "-fvisibility=hidden"];
-const MSVC: &[&str] = &[
-    "/nologo",
-    "/std:c++17",
-    "/GR-",
-    "/EHs-c-",
-    "/O2",
-    "/fp:contract",
+/// For texts whose threads may wait for each other, and then have stacks of 64 KiB each
+/// (`hip-dispatch`'s `host/fiber.rs`): a frame that leaves too little of that is an error at compile
+/// time, and one that is entered touches each page on its way down, so that several together cannot
+/// step over the page that guards the stack.
+const GCC_WAITING: &[&str] = &[
+    "-Werror=frame-larger-than=49152",
+    "-fstack-clash-protection",
 ];
+/// As above.
+const CLANG_WAITING: &[&str] = &[
+    "-Wframe-larger-than=49152",
+    "-Werror=frame-larger-than",
+    "-fstack-clash-protection",
+];
+const MSVC: &[&str] = &["/nologo", "/GR-", "/EHs-c-", "/O2", "/fp:contract"];
 
 pub(super) fn spelling(style: Style) -> Spelling {
     match style {
@@ -102,8 +108,13 @@ pub(super) fn preprocess(compiler: &Compiler, scratch: &Scratch, options: &[Stri
     command
 }
 
-/// Compiles the changed text.
-pub(super) fn compile(compiler: &Compiler, scratch: &Scratch, options: &[String]) -> Command {
+/// Compiles the changed text; `waits`: threads of a block may wait for each other in it.
+pub(super) fn compile(
+    compiler: &Compiler,
+    scratch: &Scratch,
+    options: &[String],
+    waits: bool,
+) -> Command {
     let mut command = common(compiler, options);
     let [text, object] = [PASSED, OBJECT].map(|name| scratch.path(name));
     if compiler.style == Style::Msvc {
@@ -113,9 +124,17 @@ pub(super) fn compile(compiler: &Compiler, scratch: &Scratch, options: &[String]
         return command;
     }
     command.args(GNU_OBJECT);
+    if waits {
+        command.args(match compiler.style {
+            Style::Clang => CLANG_WAITING,
+            _ => GCC_WAITING,
+        });
+    }
     if cfg!(target_os = "linux") {
         // The linker would name the C++ runtime as needed although nothing of it is.
         command.arg("-Wl,--as-needed");
+        // What is declared and nowhere defined is the linker's to name, not the loader's.
+        command.arg("-Wl,--no-undefined");
     }
     command.args(["-x", "c++-cpp-output"]).arg(text);
     command.arg("-o").arg(object);

@@ -13,7 +13,6 @@ mod compiler;
 mod error;
 mod headers;
 mod invoke;
-mod options;
 mod pass;
 mod process;
 mod scratch;
@@ -23,8 +22,10 @@ pub(crate) use compiler::{INSTALL, configured, cpu};
 pub use error::HostError;
 pub(crate) use headers::FILES as PRELUDE;
 
-use crate::KernelSource;
-use crate::image::{KernelInfo, Param};
+use crate::check::check;
+use crate::headers::{OnHost, TABLE};
+use crate::image::{KernelInfo, place};
+use crate::{KernelSource, options};
 use scratch::Scratch;
 
 /// What a text was compiled to.
@@ -61,7 +62,7 @@ pub fn compile_with(
     options: &[&str],
 ) -> Result<HostBuild, HostError> {
     check(source, options)?;
-    let translated = options::translate(options, compiler.style);
+    let translated = options::translate(compiler.style.dialect(), options);
     let scratch = Scratch::new()?;
     write_files(&scratch, source)?;
     let refused = |log: String| HostError::Compile {
@@ -80,7 +81,7 @@ pub fn compile_with(
     let passed = pass::run(&text, invoke::spelling(compiler.style))?;
     scratch.write("", invoke::PASSED, passed.text.as_bytes())?;
 
-    let command = invoke::compile(compiler, &scratch, &translated.arguments);
+    let command = invoke::compile(compiler, &scratch, &translated.arguments, passed.waits);
     let output = process::run(command, &scratch)?;
     // MSVC's messages are its output.
     if compiler.style == compiler::Style::Msvc {
@@ -90,12 +91,7 @@ pub fn compile_with(
     if !output.status.success() {
         return Err(refused(log));
     }
-    if !translated.ignored.is_empty() {
-        log.push_str(&format!(
-            "without a meaning on Host: {}\n",
-            translated.ignored.join(" ")
-        ));
-    }
+    translated.note(&mut log);
     let object = std::fs::read(scratch.path(invoke::OBJECT))
         .map_err(HostError::io("cannot read the compiled object"))?;
     let kernels = kernels_of_object(&object)
@@ -113,24 +109,14 @@ pub fn compile_with(
 pub fn kernels_of_object(object: &[u8]) -> Option<Vec<KernelInfo>> {
     let kernels = hip_dispatch::host::object_kernels(object)?;
     let info = |kernel: hip_dispatch::host::ObjectKernel| {
-        let mut offset = 0usize;
-        let params = kernel.params.iter().map(|param| {
-            let start = offset.next_multiple_of(param.align);
-            offset = start + param.size;
-            Param {
-                offset: start,
-                size: param.size,
-                align: param.align,
-                pointer: Some(param.pointer),
-            }
-        });
-        KernelInfo {
-            params: params.collect(),
+        let params = kernel.params.iter();
+        Some(KernelInfo {
+            params: place(params.map(|param| (param.size, param.align, Some(param.pointer))))?,
             name: kernel.name,
             max_threads: kernel.max_threads,
-        }
+        })
     };
-    Some(kernels.into_iter().map(info).collect())
+    kernels.into_iter().map(info).collect()
 }
 
 /// The kernels of an object's text that cannot be looked up ([`HostBuild::nameless`]), from its
@@ -139,33 +125,12 @@ pub fn nameless_of_object(object: &[u8]) -> Vec<String> {
     hip_dispatch::host::object_nameless(object)
 }
 
-/// Refuses names and texts that would not reach the compiler as they are.
-fn check(source: &KernelSource<'_>, options: &[&str]) -> Result<(), HostError> {
-    let nul = |what: &str, text: &str| match text.contains('\0') {
-        true => Err(HostError::Nul(what.to_owned())),
-        false => Ok(()),
-    };
-    nul("the kernel's name", source.name)?;
-    nul("the kernel text", source.text)?;
-    for option in options {
-        nul("an option", option)?;
-    }
-    for (index, (name, text)) in source.headers.iter().enumerate() {
-        let twice = source.headers[..index]
-            .iter()
-            .any(|(other, _)| other == name);
-        if !scratch::stays_inside(name) || twice {
-            return Err(HostError::HeaderName((*name).to_owned()));
-        }
-        nul(&format!("the header {name}"), text)?;
-    }
-    Ok(())
-}
-
 /// Writes text and headers. Each starts with its name as the user knows it, so that messages carry
 /// that; what a file includes is looked for beside the file itself all the same.
 fn write_files(scratch: &Scratch, source: &KernelSource<'_>) -> Result<(), HostError> {
     let named = |name: &str, text: &str| {
+        // Editors on Windows write a mark that compilers take at a file's start only.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let name: String = name.replace(['\\', '"', '\n', '\r'], "_");
         format!("#line 1 \"{name}\"\n{text}\n")
     };
@@ -182,16 +147,16 @@ fn write_files(scratch: &Scratch, source: &KernelSource<'_>) -> Result<(), HostE
     for (name, text) in headers::FILES {
         scratch.write("prelude", name, named(name, text).as_bytes())?;
     }
-    for name in headers::EMPTY {
-        scratch.write("prelude", name, b"")?;
-    }
-    let standard = headers::STD_MATH.iter().map(|name| (name, "std_math.h"));
-    let half = headers::HALF.iter().map(|name| (name, "fp16.h"));
-    for (name, part) in standard.chain(half) {
-        let text = named(
-            &format!("hip_host/{name}"),
-            &format!("#include <hip_host/{part}>"),
-        );
+    for header in TABLE {
+        let name = header.name;
+        let text = match header.host {
+            OnHost::Compiler => continue,
+            OnHost::Prelude => String::new(),
+            OnHost::Part(part) => named(
+                &format!("hip_host/{name}"),
+                &format!("#include <hip_host/{part}>"),
+            ),
+        };
         scratch.write("prelude", name, text.as_bytes())?;
     }
     Ok(())

@@ -122,16 +122,21 @@ mod tests {
         let scratch = scratch();
         let pid_file = scratch.path("user/pid");
         let script = "sleep 1000 & echo $! >pid; wait";
-        let error = run_within(shell(script), &scratch, Duration::from_millis(500));
-        assert!(matches!(error, Err(HostError::TimedOut { .. })));
-        let pid = std::fs::read_to_string(pid_file).unwrap();
+        // Until the shell came to write the line: on a busy machine it may not have been started yet.
+        let pid = (0..12)
+            .find_map(|doubled| {
+                let limit = Duration::from_millis(100 << doubled);
+                let error = run_within(shell(script), &scratch, limit);
+                assert!(matches!(error, Err(HostError::TimedOut { .. })));
+                let line = std::fs::read_to_string(&pid_file).ok()?;
+                line.ends_with('\n').then_some(line)
+            })
+            .expect("the shell writes a line");
         // The zombie of a killed process has no command line; one that is gone has no file. A signal
-        // takes its time to arrive, far less than the thousand seconds that it cuts short.
+        // takes its time to arrive; one that never does hangs the test.
         let file = format!("/proc/{}/cmdline", pid.trim());
         let ended = || std::fs::read(&file).map_or(true, |line| line.is_empty());
-        let patience = Instant::now() + Duration::from_secs(100);
         while !ended() {
-            assert!(Instant::now() < patience, "{pid} runs still");
             std::thread::yield_now();
         }
     }

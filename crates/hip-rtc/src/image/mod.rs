@@ -117,7 +117,9 @@ pub fn kernels(image: &[u8]) -> Result<Vec<KernelInfo>, ImageError> {
 
 /// The parameters of C types of these sizes and alignments, one behind the other; `None` if they
 /// are larger than memory.
-fn place(params: impl IntoIterator<Item = (usize, usize, Option<bool>)>) -> Option<Vec<Param>> {
+pub(crate) fn place(
+    params: impl IntoIterator<Item = (usize, usize, Option<bool>)>,
+) -> Option<Vec<Param>> {
     let mut end = 0_usize;
     let place = |(size, align, pointer): (usize, usize, Option<bool>)| {
         let offset = end.checked_next_multiple_of(align)?;

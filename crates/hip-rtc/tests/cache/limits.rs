@@ -81,6 +81,18 @@ fn another_process_bound_is_kept_at_the_first_store() {
 }
 
 #[test]
+fn an_entry_beyond_this_process_bound_is_left_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (large, small) = (cache_at(folder.path()), cache_of(folder.path(), 2 * BLOCK));
+    let image = entry_of(1, 4 * BLOCK as usize);
+    large.put(&key(1), &image);
+    assert_eq!(small.get(&key(1)), None);
+    let statistics = small.statistics();
+    assert_eq!((statistics.misses, statistics.rejected), (1, 0));
+    assert_eq!(large.get(&key(1)), Some(image));
+}
+
+#[test]
 fn small_entries_count_as_the_blocks_they_take() {
     let folder = tempfile::tempdir().unwrap();
     let cache = cache_of(folder.path(), 10 * BLOCK);

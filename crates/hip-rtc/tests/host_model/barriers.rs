@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hip_dispatch::ErrorKind;
+use hip_rtc::host::{self, HostError};
 
 use crate::rig::{Rig, arg, block, grid};
 
@@ -163,6 +164,47 @@ fn atomics_count_across_blocks_on_several_threads() {
         locked: n,
     };
     assert_eq!(counts, expected);
+}
+
+#[test]
+fn a_frame_that_a_waiting_threads_stack_cannot_hold_does_not_compile() {
+    let text = |barrier: &str| {
+        format!(
+            "__device__ void use(volatile float* all) {{ all[threadIdx.x] = 1; }}\n\
+             extern \"C\" __global__ void large(float* out) {{\n\
+               volatile float own[20000];\n  use(own);\n  {barrier}\n  *out = own[0];\n}}"
+        )
+    };
+    let error = host::compile(&text("__syncthreads();")[..].into(), &[]).unwrap_err();
+    let HostError::Compile { log, .. } = error else {
+        panic!("{error}")
+    };
+    assert!(log.contains("frame size"), "{log}");
+    // A thread that waits for nobody runs on a thread's own stack.
+    let rig = Rig::new(&text(""));
+    let mut out = 0.0_f32;
+    rig.run("large", block(1), &[arg(&&raw mut out)]);
+    assert_eq!(out, 1.0);
+}
+
+#[test]
+fn a_barrier_reached_through_a_table_orders_threads() {
+    let rig = Rig::new(
+        r#"
+        __device__ void meet() { __syncthreads(); }
+        typedef void (*Step)();
+        static __device__ Step steps[] = {meet};
+        extern "C" __global__ void turn(int* out, int step) {
+            __shared__ int slots[64];
+            slots[threadIdx.x] = threadIdx.x;
+            steps[step]();
+            out[threadIdx.x] = slots[blockDim.x - 1 - threadIdx.x];
+        }"#,
+    );
+    let mut out = [0i32; 64];
+    rig.run("turn", block(64), &[arg(&out.as_mut_ptr()), arg(&0)]);
+    let expected: Vec<i32> = (0..64).rev().collect();
+    assert_eq!(out[..], expected);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use hip_dispatch::LaunchConfig;
 
-use crate::rig::{Rig, arg};
+use crate::rig::{Rig, arg, grid};
 
 const TEXT: &str = r#"
 struct Seen { uint3 thread, block; dim3 block_dim, grid_dim; };
@@ -128,4 +128,52 @@ fn arguments_of_every_kind_arrive() {
         77.0,
     ];
     assert_eq!(out, expected);
+}
+
+/// One address in every iteration of the loop over threads, which compilers make vectors of.
+#[test]
+fn an_array_of_a_threads_own_is_its_own() {
+    let rig = Rig::new(
+        r#"
+        extern "C" __global__ void mix(int* out, const int* in) {
+            const int i = blockIdx.x * blockDim.x + threadIdx.x;
+            int own[8];
+            for (int k = 0; k < 8; k++) own[k] = in[i + k];
+            const int a = in[i] & 7, b = in[i + 1] & 7;
+            own[a] = i;
+            own[b] += 3;
+            out[i] = own[(a + b) & 7] + 1000 * own[a];
+        }
+        extern "C" __global__ void pick(int* out, const int* in) {
+            const int i = blockIdx.x * blockDim.x + threadIdx.x;
+            int own[16];
+            const int a = in[i] & 15, b = in[i + 1] & 15, c = in[i + 2] & 15;
+            own[c] = 7;
+            own[a] = i;
+            own[b] = in[i + 3];
+            out[i] = own[c];
+        }"#,
+    );
+    const THREADS: usize = 2048;
+    let scrambled = |i: i32| i.wrapping_mul(0x9e37_79b1_u32 as i32) >> 12 & 0xffff;
+    let input: Vec<i32> = (0..THREADS as i32 + 8).map(scrambled).collect();
+    let run = |name| {
+        let mut out = vec![0i32; THREADS];
+        let args = [arg(&out.as_mut_ptr()), arg(&input.as_ptr())];
+        rig.run(name, grid(2, THREADS as u32 / 2), &args);
+        out
+    };
+    let (mixed, picked) = (run("mix"), run("pick"));
+    for i in 0..THREADS {
+        let [a, b, c] = [0, 1, 2].map(|next| input[i + next] as usize);
+        let mut own = input[i..i + 8].to_vec();
+        own[a % 8] = i as i32;
+        own[b % 8] += 3;
+        let expected = own[(a + b) % 8] + 1000 * own[a % 8];
+        assert_eq!(mixed[i], expected, "thread {i}");
+        let mut own = [7; 16];
+        own[a % 16] = i as i32;
+        own[b % 16] = input[i + 3];
+        assert_eq!(picked[i], own[c % 16], "thread {i}");
+    }
 }

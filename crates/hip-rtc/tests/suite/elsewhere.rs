@@ -4,8 +4,8 @@ use std::process::Command;
 
 use hip_core::{Device, DeviceSelector, ErrorKind, LoaderConfig, Runtime};
 use hip_dispatch::ImageKind;
-use hip_rtc::Error;
 use hip_rtc::cache::{Cache, CacheConfig, CacheFolder};
+use hip_rtc::{Error, KernelModule};
 
 use crate::TestCache;
 use crate::support::device;
@@ -44,9 +44,10 @@ fn without_a_compiler_the_error_says_what_to_install() {
 #[test]
 #[ignore = "run by without_a_compiler_the_error_says_what_to_install"]
 fn no_compiler() {
-    let named = ["/nowhere/libnvrtc.so", "/nowhere/libhiprtc.so"].map(|file| Some(file.into()));
-    let [nvrtc, hiprtc] = named;
-    let Some(device) = device_by(LoaderConfig::with_compilers(nvrtc, hiprtc)) else {
+    let config = LoaderConfig::default()
+        .nvrtc("/nowhere/libnvrtc.so")
+        .hiprtc("/nowhere/libhiprtc.so");
+    let Some(device) = device_by(config) else {
         return;
     };
     let cache = TestCache::new();
@@ -88,6 +89,34 @@ fn compiler_too_old() {
     }
 }
 
+#[test]
+fn an_image_that_does_not_load_is_the_drivers_to_explain() {
+    // `CUDA_ERROR_INVALID_PTX`, `hipErrorInvalidImage`.
+    let faults = "cuModuleLoadDataEx:1=218,hipModuleLoadDataEx:1=200";
+    elsewhere("elsewhere::image_refused", &[("HIP_SIM_FAIL", faults)]);
+}
+
+#[test]
+#[ignore = "run by an_image_that_does_not_load_is_the_drivers_to_explain"]
+fn image_refused() {
+    let Some(device) = device() else { return };
+    if !device.info().name.contains("stand-in") {
+        return println!("skipped: {} is no stand-in", device.info());
+    }
+    let cache = TestCache::new();
+    let module = KernelModule::from_source_in(&cache.cache, &device, KERNEL, &[]);
+    let error = match module.unwrap_err() {
+        Error::CompilerMissing { why, .. } => return println!("skipped: {why}"),
+        Error::Refused(error) => error,
+        other => panic!("{other}"),
+    };
+    assert_eq!(error.source.kind(), ErrorKind::InvalidImage);
+    assert_eq!(error.driver, device.backend().versions().unwrap().driver);
+    let text = error.to_string();
+    assert!(text.contains(&error.compiler), "{text}");
+    assert!(text.contains(&device.info().architecture), "{text}");
+}
+
 /// What one process compiled, another finds though there is no compiler any more.
 #[test]
 fn a_warm_start_needs_no_compiler() {
@@ -122,7 +151,7 @@ fn start(warm: bool) {
     });
     // Two kernels of which one has no name of its own: the message to who asks for it survives.
     let text = format!("{KERNEL}\n__global__ void hidden(float *out) {{ out[0] = 2; }}");
-    let module = hip_rtc::KernelModule::from_source_in(&cache, &device, &text[..], &[]);
+    let module = KernelModule::from_source_in(&cache, &device, &text[..], &[]);
     let module = match module {
         Err(Error::CompilerMissing { why, .. }) => return println!("skipped: {why}"),
         module => module.unwrap_or_else(|error| panic!("{error}")),

@@ -94,28 +94,19 @@ fn a_kernel_that_has_no_name_of_its_own_is_explained() {
 }
 
 #[test]
-fn an_image_that_does_not_load_is_the_drivers_to_explain() {
+fn a_function_that_is_nowhere_is_named() {
     let Some(device) = device_with_compiler() else {
         return;
     };
     let text = "extern \"C\" __device__ void nobody_has_it(float *out);\n\
                 extern \"C\" __global__ void k(float *out) { nobody_has_it(out); }";
     let cache = TestCache::new();
-    match KernelModule::from_source_in(&cache.cache, &device, text, &[]).unwrap_err() {
-        Error::Refused(error) => {
-            assert_eq!(error.source.kind(), hip_core::ErrorKind::InvalidImage);
-            let versions = device.backend().versions().unwrap();
-            assert_eq!(error.driver, versions.driver);
-            let text = error.to_string();
-            assert!(text.contains(&error.compiler), "{text}");
-            assert!(text.contains(&device.info().architecture), "{text}");
-        }
-        // A compiler that links finds it out itself.
-        Error::Compile(error) if device.vendor() != Vendor::Host => {
-            assert!(error.log.contains("nobody_has_it"), "{error}");
-        }
-        other => panic!("{other}"),
-    }
+    // The compilers link, and find it out before the driver does.
+    let error = KernelModule::from_source_in(&cache.cache, &device, text, &[]).unwrap_err();
+    let Error::Compile(error) = error else {
+        panic!("{error}")
+    };
+    assert!(error.log.contains("nobody_has_it"), "{error}");
 }
 
 #[test]

@@ -220,9 +220,10 @@ impl Program {
         let source = KernelSource {
             name: &self.name,
             text: &self.text,
+            // Those for GPUs are full of their assembly; the host build has its own by these names.
             headers: headers
-                .filter(|(name, _)| !is_vendors(name))
                 .map(|(name, text)| (&**name, &**text))
+                .filter(|(name, text)| !hip_rtc::is_bundled_header(name, text))
                 .collect(),
         };
         let options: Vec<&str> = command.options.iter().map(String::as_str).collect();
@@ -244,25 +245,4 @@ impl Program {
         }
         Ok((product, build.log))
     }
-}
-
-/// Headers that `hip-rtc` hands to the real compilers as texts for GPUs, full of their assembly;
-/// the host build has its own under these names.
-fn is_vendors(name: &str) -> bool {
-    const NAMES: [&str; 13] = [
-        "cuda_runtime.h",
-        "device_launch_parameters.h",
-        "hip/hip_runtime.h",
-        "cuda_fp16.h",
-        "hip/hip_fp16.h",
-        "stdint.h",
-        "cstdint",
-        "stddef.h",
-        "cstddef",
-        "math.h",
-        "cmath",
-        "limits.h",
-        "climits",
-    ];
-    NAMES.contains(&name)
 }

@@ -4,7 +4,10 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::process::Command;
 
-use hip_dispatch::{DevicePtr, FunctionHandle, LaunchConfig, ModuleImage};
+use hip_dispatch::rtc::RtcError;
+use hip_dispatch::{
+    DevicePtr, FunctionHandle, LaunchConfig, LoaderConfig, ModuleImage, Runtime, Vendor,
+};
 use hip_rtc::image::{ImageFormat, format};
 use hip_sim::install::Install;
 
@@ -408,6 +411,40 @@ fn an_unknown_architecture_kills_with_an_old_hiprtc() {
             }
         }
     }
+}
+
+/// A HIPRTC that somebody names need not be of the runtime's version: it is given no architecture
+/// that would end the process.
+#[test]
+fn a_hiprtc_of_another_version_gets_no_architecture_that_it_may_not_know() {
+    let (runtime, old) = (Folder::new(), Folder::new());
+    let files = Install::library("amd7")
+        .with("HIP_SIM_ARCH", "gfx1201")
+        .install_into(runtime.path())
+        .unwrap();
+    let hiprtc = Install::library("amd5").install_into(old.path()).unwrap();
+    let backend = |hiprtc: Option<&std::path::PathBuf>| {
+        let mut config = LoaderConfig::default();
+        config.amd_runtime = Some(files[0].clone());
+        config.hiprtc = hiprtc.cloned();
+        let runtime = Runtime::new(config);
+        runtime.backend(Vendor::Amd).unwrap().clone()
+    };
+    let named = backend(Some(&hiprtc[0]));
+    let info = named.device_info(0).unwrap();
+    let compiler = named.compiler().unwrap().unwrap();
+    assert_eq!(compiler.version(), (5, 2));
+    let refused = compiler.target_for(&info).unwrap_err();
+    let RtcError::Architecture { architecture, .. } = &refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(architecture, "gfx1201", "{refused}");
+    // The runtime's own knows its devices.
+    let found = backend(None);
+    let compiler = found.compiler().unwrap().unwrap();
+    assert_eq!(compiler.version().0, 7);
+    let target = compiler.target_for(&info).unwrap();
+    assert_eq!(target.architecture(), "gfx1201");
 }
 
 #[test]

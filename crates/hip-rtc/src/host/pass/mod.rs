@@ -29,6 +29,8 @@ pub(super) struct Passed {
     pub(super) text: String,
     /// Kernels that are not `extern "C"` or are templates, so that no name finds them.
     pub(super) nameless: Vec<String>,
+    /// Whether threads of a kernel may wait for each other.
+    pub(super) waits: bool,
 }
 
 /// What a compiler calls things.
@@ -50,6 +52,11 @@ const PARKING: &[&str] = &[
 ];
 const INDICES: &[&str] = &["threadIdx", "blockIdx", "blockDim", "gridDim"];
 
+/// What they are within a kernel.
+const LOCALS: &str = " const ::uint3 threadIdx = hip_thread.thread, blockIdx = hip_thread.block; \
+    const ::dim3 blockDim = hip_thread.block_dim, gridDim = hip_thread.grid_dim; \
+    (void)threadIdx; (void)blockIdx; (void)blockDim; (void)gridDim;";
+
 /// Flags of `hip_host::Entry`.
 const PARKS: u32 = 1;
 const READS_INDEX: u32 = 2;
@@ -63,6 +70,8 @@ pub(super) fn run(text: &str, spelling: Spelling) -> Result<Passed, HostError> {
     let reads_index = scan.reaches(INDICES, false);
     let mut edits = Edits::default();
     let mut nameless = Vec::new();
+    let mut kernels = scan.functions.iter().zip(&parks);
+    let waits = kernels.any(|(function, parks)| *parks && function.kernel.is_some());
     for (index, function) in scan.functions.iter().enumerate() {
         let Some(kernel) = &function.kernel else {
             continue;
@@ -70,7 +79,13 @@ pub(super) fn run(text: &str, spelling: Spelling) -> Result<Passed, HostError> {
         if !kernel.by_name && !nameless.iter().any(|name| name == kernel.name) {
             nameless.push(kernel.name.to_owned());
         }
-        let flags = u32::from(parks[index]) * PARKS + u32::from(reads_index[index]) * READS_INDEX;
+        // Locals of the kernel's are not seen in there; thread-local variables are.
+        let global = scan.hides_locals(function.body.clone(), INDICES);
+        let reads_index = reads_index[index] || global;
+        let flags = u32::from(parks[index]) * PARKS + u32::from(reads_index) * READS_INDEX;
+        if !function.body.is_empty() && !global {
+            edits.insert(tokens[function.body.start].end(), LOCALS);
+        }
         edit_kernel(&scan, function, kernel, flags, spelling, &mut edits);
     }
     for (at, token) in tokens.iter().enumerate() {
@@ -82,6 +97,7 @@ pub(super) fn run(text: &str, spelling: Spelling) -> Result<Passed, HostError> {
     Ok(Passed {
         text: edits.apply(text),
         nameless,
+        waits,
     })
 }
 
@@ -114,14 +130,14 @@ impl Edits {
     }
 }
 
-fn edit_kernel(
+/// Takes out of a kernel's header what is no C++; gives the most threads of `__launch_bounds__`, `0`
+/// without.
+fn edit_specifiers(
     scan: &Scan<'_, '_>,
     function: &Function<'_>,
-    kernel: &Kernel<'_>,
-    flags: u32,
     spelling: Spelling,
     edits: &mut Edits,
-) {
+) -> String {
     let tokens = scan.tokens;
     let mut max_threads = "0".to_owned();
     for at in function.header.clone() {
@@ -138,6 +154,19 @@ fn edit_kernel(
                 .for_each(|token| edits.replace(token, ""));
         }
     }
+    max_threads
+}
+
+fn edit_kernel(
+    scan: &Scan<'_, '_>,
+    function: &Function<'_>,
+    kernel: &Kernel<'_>,
+    flags: u32,
+    spelling: Spelling,
+    edits: &mut Edits,
+) {
+    let tokens = scan.tokens;
+    let max_threads = edit_specifiers(scan, function, spelling, edits);
     let Range { start, end } = kernel.params;
     let inside = &tokens[start + 1..end.saturating_sub(1).max(start + 1)];
     let more = match inside {
@@ -155,12 +184,6 @@ fn edit_kernel(
     if function.body.is_empty() {
         return;
     }
-    edits.insert(
-        tokens[function.body.start].end(),
-        " const ::uint3 threadIdx = hip_thread.thread, blockIdx = hip_thread.block; \
-         const ::dim3 blockDim = hip_thread.block_dim, gridDim = hip_thread.grid_dim; \
-         (void)threadIdx; (void)blockIdx; (void)blockDim; (void)gridDim;",
-    );
     if kernel.by_name {
         let name = kernel.name;
         edits.insert(
@@ -232,17 +255,9 @@ fn edit_shared(scan: &Scan<'_, '_>, at: usize, edits: &mut Edits) -> Result<(), 
     Ok(())
 }
 
-/// `extern __shared__ T name[]…;`, whose tokens are `declaration`.
-fn edit_dynamic(
-    scan: &Scan<'_, '_>,
-    at: usize,
-    storage: usize,
-    declaration: Range<usize>,
-    edits: &mut Edits,
-) -> Result<(), HostError> {
+/// Takes the alignment out of an array's declaration; gives where its name stands.
+fn edit_array(scan: &Scan<'_, '_>, declaration: &Range<usize>, edits: &mut Edits) -> Option<usize> {
     let tokens = scan.tokens;
-    edits.replace(&tokens[storage], "");
-    edits.replace(&tokens[at], "");
     let mut array = None;
     let mut index = declaration.start;
     while index < declaration.end {
@@ -264,7 +279,21 @@ fn edit_dynamic(
             index += 1;
         }
     }
-    let name = array.and_then(|array| array.checked_sub(1));
+    array.and_then(|array| array.checked_sub(1))
+}
+
+/// `extern __shared__ T name[]…;`, whose tokens are `declaration`.
+fn edit_dynamic(
+    scan: &Scan<'_, '_>,
+    at: usize,
+    storage: usize,
+    declaration: Range<usize>,
+    edits: &mut Edits,
+) -> Result<(), HostError> {
+    let tokens = scan.tokens;
+    edits.replace(&tokens[storage], "");
+    edits.replace(&tokens[at], "");
+    let name = edit_array(scan, &declaration, edits);
     let name = name.filter(|name| *name > at && tokens[*name].kind == Kind::Ident);
     let Some(name) = name else {
         return Err(HostError::Unsupported {

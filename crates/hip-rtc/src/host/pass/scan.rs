@@ -29,6 +29,9 @@ pub(super) struct Scan<'a, 't> {
     /// For each opening bracket where it closes; the end of the text if it does not.
     close: Vec<usize>,
     pub(super) functions: Vec<Function<'a>>,
+    /// Declarations that are no functions, and the heads of classes: a variable's type or value, an
+    /// alias or a base may lead to a function whose name the kernel does not mention.
+    others: Vec<Range<usize>>,
 }
 
 pub(super) fn scan<'a, 't>(tokens: &'t [Token<'a>]) -> Scan<'a, 't> {
@@ -36,6 +39,7 @@ pub(super) fn scan<'a, 't>(tokens: &'t [Token<'a>]) -> Scan<'a, 't> {
         tokens,
         close: brackets(tokens),
         functions: Vec::new(),
+        others: Vec::new(),
     };
     scan.declarations(0..tokens.len(), false);
     scan
@@ -77,6 +81,10 @@ const NO_NAMES: &[&str] = &[
     "requires",
 ];
 
+/// Functions that are called without their names being written: operators, and a range's ends by
+/// `for (… : range)`.
+const UNNAMED: &[&str] = &["operator", "begin", "end"];
+
 impl<'a> Scan<'a, '_> {
     /// The declarations of a file, namespace, class or `extern "C"` block.
     fn declarations(&mut self, range: Range<usize>, extern_c: bool) {
@@ -88,6 +96,8 @@ impl<'a> Scan<'a, '_> {
             } else if token.is(";") {
                 if self.word_in(start..at, "__global__").is_some() {
                     self.function(start..at, at..at, extern_c);
+                } else {
+                    self.others.push(start..at);
                 }
                 at += 1;
                 start = at;
@@ -122,6 +132,7 @@ impl<'a> Scan<'a, '_> {
         } else if has("namespace") {
             self.declarations(inside, extern_c);
         } else if !calls && !has("enum") && (has("struct") || has("class") || has("union")) {
+            self.others.push(header);
             self.declarations(inside, false);
         } else if header.is_empty() || self.tokens[header.start].is(",") {
             // The braces before were a member's initialiser, and this is the next or the body.
@@ -276,6 +287,41 @@ impl<'a> Scan<'a, '_> {
             .filter(|function| function.body.contains(&at))
     }
 
+    /// Whether a function's body mentions one of `words` where the function's locals cannot be named:
+    /// in a class, or in a lambda that does not capture all that it uses.
+    pub(super) fn hides_locals(&self, body: Range<usize>, words: &[&str]) -> bool {
+        let scope = |at: usize| {
+            let token = &self.tokens[at];
+            let class = ["struct", "class", "union"].iter().any(|key| token.is(key));
+            let opens = match class {
+                true => Some(at + 1),
+                false => self.lambda(at, body.end),
+            };
+            let open = (opens?..body.end)
+                .find(|at| self.is_at(*at, "{") || self.is_at(*at, ";") || self.is_at(*at, "="))
+                .filter(|open| self.is_at(*open, "{"))?;
+            Some(open..self.past(open, body.end))
+        };
+        body.clone()
+            .filter_map(scope)
+            .any(|mut inside| inside.any(|at| words.iter().any(|word| self.is_at(at, word))))
+    }
+
+    /// Where the text goes on behind the captures of a lambda that begins at `at` and names them
+    /// one by one.
+    fn lambda(&self, at: usize, end: usize) -> Option<usize> {
+        let subscript = at.checked_sub(1).is_some_and(|before| {
+            let before = &self.tokens[before];
+            let name = before.kind == Kind::Ident && !before.is("return");
+            name || [")", "]", "["].iter().any(|close| before.is(close))
+        });
+        let attribute = self.is_at(at + 1, "[");
+        let all = (self.is_at(at + 1, "=") || self.is_at(at + 1, "&"))
+            && (self.is_at(at + 2, "]") || self.is_at(at + 2, ","));
+        let named = self.is_at(at, "[") && !subscript && !attribute && !all;
+        named.then(|| self.past(at, end))
+    }
+
     /// For each function whether it, or one that it calls by name, mentions one of `words`. What
     /// cannot be followed by name (an operator, a mention outside of functions) counts for all.
     ///
@@ -293,12 +339,16 @@ impl<'a> Scan<'a, '_> {
                     continue;
                 }
                 let direct = function.kernel.is_none() || through_kernels;
+                // A default argument or a member's initialiser calls as well as the body does.
                 let mentions = |at: usize| {
                     let token = &self.tokens[at];
+                    let own = direct && function.body.contains(&at);
                     token.kind == Kind::Ident
-                        && (direct && words.contains(&token.text) || known.contains(token.text))
+                        && (own && words.contains(&token.text) || known.contains(token.text))
                 };
-                if known.contains("operator") || function.body.clone().any(mentions) {
+                let mut text = function.header.clone().chain(function.body.clone());
+                let unnamed = UNNAMED.iter().any(|name| known.contains(name));
+                if unnamed || text.any(mentions) {
                     *reached = true;
                     changed = true;
                     if function.kernel.is_none() {
@@ -307,8 +357,31 @@ impl<'a> Scan<'a, '_> {
                 }
             }
             if !changed {
-                return reaches;
+                break;
             }
         }
+        // Not by name: an initialiser, a table of functions, an alias, a base, a member's constructor.
+        if self
+            .others
+            .iter()
+            .any(|other| self.leads_to(other.clone(), &known))
+        {
+            reaches.fill(true);
+        }
+        reaches
+    }
+
+    /// Whether a declaration that is no function mentions one of `names`, other than to declare it.
+    fn leads_to(&self, range: Range<usize>, names: &HashSet<&str>) -> bool {
+        let value = self.word_in(range.clone(), "=").unwrap_or(range.end);
+        range.clone().any(|at| {
+            let token = &self.tokens[at];
+            let before = |word| at > range.start && self.is_at(at - 1, word);
+            let declares = ["struct", "class", "union", "~"]
+                .iter()
+                .any(|word| before(word))
+                || at < value && self.is_at(at + 1, "(");
+            token.kind == Kind::Ident && names.contains(token.text) && !declares
+        })
     }
 }

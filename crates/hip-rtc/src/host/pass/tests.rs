@@ -124,6 +124,62 @@ fn indices_are_set_for_functions_that_read_them() {
 }
 
 #[test]
+fn ways_to_a_function_without_its_name_are_seen() {
+    for way in [
+        // Constructors: of a base, through an alias, of a member, with an initialiser.
+        "struct B { B() { f(); } }; struct D : B {}; K { D d; }",
+        "struct B { B() { f(); } }; using A = B; K { A a; }",
+        "struct B { B() { f(); } }; typedef B A; K { A a; }",
+        "struct B { B() { f(); } }; struct W { B b; }; K { W w; }",
+        "struct S { int a = f(); }; K { S s; }",
+        "struct S { S() : a(f()) {} int a; }; K { S s; }",
+        "struct S { S() : a{f()} {} int a; }; K { S s; }",
+        "struct R { int* begin() { f(); return p; } int* end() { return p; } int* p; }; \
+         K { for (int i : R{}) {} }",
+        // Default arguments, tables, variables that hold a function.
+        "int g(int x = f()) { return x; } K { g(); }",
+        "int (*table[])() = {f}; K { table[0](); }",
+        "auto g = [](int x) { return f() + x; }; K { g(1); }",
+        "template <class T> constexpr auto g = &f; K { g<int>(); }",
+    ] {
+        for (word, flag) in [("threadIdx.x", 2), ("(__syncthreads(), 1)", 1)] {
+            let way = way.replace("K {", "extern \"C\" __global__ void k() {");
+            let text = format!("int f() {{ return {word}; }} {way}");
+            assert_eq!(flags(&text), [("k".to_owned(), flag)], "{text}");
+        }
+    }
+    // Declarations that lead nowhere cost nothing.
+    let text = "int f(); struct S; struct S { S() { f(); } ~S(); int f(int); int n = 3; };\n\
+        int f() { return threadIdx.x; } typedef float real; extern \"C\" __global__ void k() {}";
+    assert_eq!(flags(text), [("k".to_owned(), 0)]);
+}
+
+#[test]
+fn indices_are_seen_where_locals_are_not() {
+    let kernel = |body: &str| format!("extern \"C\" __global__ void k(int* a) {{ {body} }}");
+    for body in [
+        "auto f = [](int i) { return i + threadIdx.x; }; a[f(1)] = 1;",
+        "g([a]() mutable -> int { return a[blockIdx.x]; });",
+        "auto f = [&] { return [](int i) { return gridDim.x; }(1); };",
+        "struct L { static int id() { return threadIdx.x; } }; a[L::id()] = 1;",
+        "return [] { return blockDim.x; }();",
+    ] {
+        let text = kernel(body);
+        assert_eq!(flags(&text), [("k".to_owned(), 2)], "{text}");
+        assert!(!pass(&text).contains("threadIdx = hip_thread"), "{text}");
+    }
+    for body in [
+        "auto f = [=](int i) { return i + threadIdx.x; }; auto g = [&, a] { return blockIdx.x; };",
+        "a[threadIdx.x] = [](int i) { return i; }(threadIdx.x);",
+        "struct P p = {}; int t[] = {threadIdx.x}; [[maybe_unused]] int i = a[0]; { i = threadIdx.x; }",
+    ] {
+        let text = kernel(body);
+        assert_eq!(flags(&text), [("k".to_owned(), 0)], "{text}");
+        assert!(pass(&text).contains("threadIdx = hip_thread"), "{text}");
+    }
+}
+
+#[test]
 fn shared_memory_gets_its_place() {
     let kernel = |body: &str| {
         let passed = pass(&format!("extern \"C\" __global__ void k() {{\n{body}\n}}"));

@@ -170,12 +170,14 @@ template <unsigned FLAGS, class Body> struct Block {
         }
     }
 
-    // Threads of a block run in no order on a GPU either, so the iterations are independent.
+    // Threads of a block run in no order on a GPU either, but the compiler is not told that the
+    // iterations are independent (`ivdep`, `assume_safety`): an array of a thread's own has one
+    // address in all of them, and GCC with AVX-512 and Clang then mix the threads' elements. Where
+    // pointers may overlap, the compiler compares them when the loop starts.
     static HIP_HOST_INLINE void loop(const Body& body, const Thread& thread) {
         const dim3 dim = thread.block_dim;
         for (unsigned int z = 0; z < dim.z; z++) {
             for (unsigned int y = 0; y < dim.y; y++) {
-                HIP_HOST_INDEPENDENT
                 for (unsigned int x = 0; x < dim.x; x++) {
                     Thread one = thread;
                     one.thread = make_uint3(x, y, z);

@@ -16,7 +16,6 @@
 #define __restrict__ __restrict
 #define __align__(bytes) __declspec(align(bytes))
 #define HIP_HOST_EXPORT __declspec(dllexport)
-#define HIP_HOST_INDEPENDENT __pragma(loop(ivdep))
 #define HIP_HOST_INLINE __forceinline
 #define HIP_HOST_COLD __declspec(noinline)
 typedef signed char int8_t;
@@ -35,10 +34,7 @@ typedef unsigned long long uint64_t;
 #define HIP_HOST_EXPORT __attribute__((visibility("default")))
 #define HIP_HOST_INLINE inline __attribute__((always_inline))
 #define HIP_HOST_COLD __attribute__((noinline, cold))
-#ifdef __clang__
-#define HIP_HOST_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define HIP_HOST_INDEPENDENT _Pragma("GCC ivdep")
+#ifndef __clang__
 #define HIP_HOST_TELL_RANGES 1
 // What the compiler knows of a value ends here.
 #define HIP_HOST_FORGET(value) __asm__("" : "+r"(value))
