@@ -31,6 +31,8 @@ fn main() {
         build.define("KERNEL_SUFFIX", *suffix).flags(*flags);
         build
             .file("host/convert.cpp")
+            .file("host/any.cpp")
+            .file("host/same.cpp")
             .compile(&format!("hip_video_convert{suffix}"));
     }
     compiler()

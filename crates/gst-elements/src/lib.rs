@@ -4,7 +4,8 @@
 //!
 //! * `hipupload`: system memory → `memory:HIPMemory`
 //! * `hipdownload`: `memory:HIPMemory` → system memory
-//! * `hipconvertscale`: format, colour and size, all on the device
+//! * `hipconvertscale`: format, colour and size, all on the device; `hipconvert` and `hipscale` are
+//!   its halves
 //!
 //! Loading the plugin registers the elements, rank NONE, and calls no vendor's library: a device
 //! is looked for when an element goes to PAUSED.
@@ -12,21 +13,25 @@
 #![allow(missing_docs)] // `plugin_define!` makes public items without documentation.
 
 mod common;
+mod convert;
 mod convertscale;
 mod download;
+mod scale;
 mod upload;
 
 use gst::glib;
 
 pub use common::vendor::VendorChoice;
-pub use convertscale::MethodChoice;
+pub use convertscale::{DitherChoice, MethodChoice, ToneMappingChoice};
 
 /// Registers the elements and sends the libraries' `tracing` output to GST_DEBUG.
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     gst_hip::log::install();
     upload::register(plugin)?;
     download::register(plugin)?;
-    convertscale::register(plugin)
+    convertscale::register(plugin)?;
+    convert::register(plugin)?;
+    scale::register(plugin)
 }
 
 gst::plugin_define!(

@@ -70,7 +70,13 @@ fn no_vendor_library_is_opened_before_a_device_is_wanted() {
 /// In a process of its own, whose environment names the library for both vendors.
 fn child(mark: &Path) {
     common::init();
-    for name in ["hipupload", "hipdownload", "hipconvertscale"] {
+    for name in [
+        "hipupload",
+        "hipdownload",
+        "hipconvertscale",
+        "hipconvert",
+        "hipscale",
+    ] {
         let factory = gst::ElementFactory::find(name).expect("the element is registered");
         assert_eq!(factory.rank(), gst::Rank::NONE);
         let element = factory.create().build().unwrap();

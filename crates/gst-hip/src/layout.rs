@@ -69,11 +69,19 @@ fn plane_shape(format: &VideoFormatInfo, plain: &VideoInfo, plane: u32) -> Resul
             plain.format()
         )));
     }
-    if shape.row_bytes == 0 || format.is_complex() {
-        // Samples that are not bytes apart (v210): GStreamer's stride is the row.
+    if plain.format() == VideoFormat::V210 {
+        shape.row_bytes = v210_row_bytes(plain.width());
+    } else if shape.row_bytes == 0 || format.is_complex() {
+        // Samples that are not bytes apart: GStreamer's stride is the row.
         shape.row_bytes = plain.stride()[plane as usize] as usize;
     }
     Ok(shape)
+}
+
+/// Bytes of a row of v210: four 32-bit words for six pixels. GStreamer's own stride is a multiple of 128
+/// bytes, which is padding; a neighbour's may be as short as the row.
+fn v210_row_bytes(width: u32) -> usize {
+    width.div_ceil(6) as usize * 16
 }
 
 /// Where the planes of a video frame are in one memory; the same on the device and for the CPU.
@@ -222,5 +230,24 @@ fn rows(info: &VideoInfo, plane: usize, height: u32) -> u32 {
         height.next_multiple_of(2)
     } else {
         height
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_v210_are_groups_of_six_pixels() {
+        gst::init().expect("GStreamer starts");
+        for (width, bytes) in [(1, 16), (6, 16), (7, 32), (48, 128), (49, 144)] {
+            let info = VideoInfo::builder(VideoFormat::V210, width, 3)
+                .build()
+                .expect("a valid size");
+            let shapes = plane_shapes(&info).expect("plain memory");
+            assert_eq!((shapes[0].row_bytes, shapes[0].height), (bytes, 3));
+            let layout = FrameLayout::new(&info, 16).expect("a layout");
+            assert_eq!(layout.strides(), [bytes as i32]);
+        }
     }
 }

@@ -72,7 +72,8 @@ impl Image {
 mod tests {
     use super::*;
     use crate::format::Format;
-    use crate::image::{FrameInfo, Layout};
+    use crate::image::Layout;
+    use crate::info::FrameInfo;
     use crate::rng::Rng;
 
     #[test]

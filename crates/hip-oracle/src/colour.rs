@@ -2,6 +2,9 @@
 //!
 //! Analogue values are Y', R', G', B' and alpha in 0..1, and Cb, Cr in -0.5..0.5.
 
+use crate::format::Number;
+use crate::half;
+
 /// Luma coefficients of a Y'CbCr signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Matrix {
@@ -11,11 +14,21 @@ pub enum Matrix {
     Bt709,
     /// ITU-R BT.2020-2 table 4, non-constant luminance.
     Bt2020,
+    /// FCC Title 47 (2003) §73.682 (a) (20): ITU-T H.273 `MatrixCoefficients` 4.
+    Fcc,
+    /// SMPTE ST 240: ITU-T H.273 `MatrixCoefficients` 7.
+    Smpte240m,
 }
 
 impl Matrix {
     /// Every matrix.
-    pub const ALL: [Self; 3] = [Self::Bt601, Self::Bt709, Self::Bt2020];
+    pub const ALL: [Self; 5] = [
+        Self::Bt601,
+        Self::Bt709,
+        Self::Bt2020,
+        Self::Fcc,
+        Self::Smpte240m,
+    ];
 
     /// The weight of R' in Y'.
     pub const fn kr(self) -> f64 {
@@ -23,6 +36,8 @@ impl Matrix {
             Self::Bt601 => 0.299,
             Self::Bt709 => 0.2126,
             Self::Bt2020 => 0.2627,
+            Self::Fcc => 0.30,
+            Self::Smpte240m => 0.212,
         }
     }
 
@@ -32,6 +47,8 @@ impl Matrix {
             Self::Bt601 => 0.114,
             Self::Bt709 => 0.0722,
             Self::Bt2020 => 0.0593,
+            Self::Fcc => 0.11,
+            Self::Smpte240m => 0.087,
         }
     }
 
@@ -107,11 +124,18 @@ impl Range {
     }
 }
 
-/// Rounds a code value to the nearest integer and clamps it to `0..=2^depth - 1`. A tie goes
-/// up, as INT[] of BT.709 and BT.2020 has it.
-pub fn quantise(code: f64, depth: u32) -> u32 {
-    let highest = f64::from((1u32 << depth) - 1);
-    (code + 0.5).floor().clamp(0.0, highest) as u32
+/// How far below a tie a value may lie and still count as one. Double precision leaves an error of
+/// some 1e-12 code values in a sum that is exactly half way between two codes.
+const TIE: f64 = 1e-9;
+
+/// Rounds a code value to the nearest integer and clamps it to what `number` can hold. A tie goes
+/// up, as INT[] of BT.709 and BT.2020 has it. Floating point is rounded as IEEE 754 has it.
+pub fn nearest_code(number: Number, code: f64) -> f64 {
+    match number {
+        Number::Bits(_) => number.clamp((code + 0.5 + TIE).floor()),
+        Number::F16 => half::to_f64(half::from_f64(code)),
+        Number::F32 => f64::from(code as f32),
+    }
 }
 
 #[cfg(test)]
@@ -126,6 +150,8 @@ mod tests {
             (Matrix::Bt601, 1.772, 1.402),
             (Matrix::Bt709, 1.8556, 1.5748),
             (Matrix::Bt2020, 1.8814, 1.4746),
+            (Matrix::Fcc, 1.78, 1.40),
+            (Matrix::Smpte240m, 1.826, 1.576),
         ] {
             let [y, cb, _] = matrix.ycbcr_from_rgb([0.0, 0.0, 1.0]);
             assert!(((1.0 - y) / cb - blue).abs() < 1e-12, "{matrix:?}");
@@ -137,6 +163,8 @@ mod tests {
             (Matrix::Bt601, 0.587),
             (Matrix::Bt709, 0.7152),
             (Matrix::Bt2020, 0.6780),
+            (Matrix::Fcc, 0.59),
+            (Matrix::Smpte240m, 0.701),
         ] {
             assert!((matrix.kg() - green).abs() < 1e-12, "{matrix:?}");
         }
@@ -232,7 +260,13 @@ mod tests {
             (900.0, 10, 900),
             (1024.0, 10, 1023),
         ] {
-            assert_eq!(quantise(code, depth), expected, "{code} in {depth} bits");
+            let found = nearest_code(Number::Bits(depth), code);
+            assert_eq!(found, f64::from(expected), "{code} in {depth} bits");
         }
+        // The sum of ten tenths is a little below 1 in double precision, and 1 all the same.
+        let tie = (0..10).fold(0.0, |sum, _| sum + 0.1) - 0.5;
+        assert!(tie < 0.5);
+        assert_eq!(nearest_code(Number::Bits(8), tie), 1.0);
+        assert_eq!(nearest_code(Number::F32, 300.25), 300.25);
     }
 }

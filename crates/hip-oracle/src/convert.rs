@@ -1,37 +1,107 @@
 //! The conversion, as `docs/conversion.md` states it.
 
+use crate::axis::{Lattice, Orientation};
+use crate::dither::Dither;
+use crate::filter::Method;
 use crate::format::{Component, ComponentInfo, Family};
-use crate::geometry::{Axis, Ratio, Rect, box_weights, half, luma_position, sample_index};
-use crate::image::{FrameInfo, Image};
+use crate::geometry::{FixedRect, Rect};
+use crate::image::Image;
+use crate::info::FrameInfo;
+use crate::light::LightOptions;
+use crate::pixel::{AlphaMode, Analogue, PixelChange, from_rgb};
 use crate::real::{RealComponent, RealImage};
+use crate::resample::{Grid, Taps, Tie};
 
-/// How a source is read between its pixels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// Linear interpolation between the four neighbours.
-    Bilinear,
-    /// The pixel whose area holds the position.
-    Nearest,
+/// What floating-point destinations are stored as: `(value - mean)·scale` of R', G' and B'.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Normalisation {
+    /// What is subtracted.
+    pub mean: [f64; 3],
+    /// What the difference is multiplied by.
+    pub scale: [f64; 3],
 }
 
-impl Method {
-    /// Both methods.
-    pub const ALL: [Self; 2] = [Self::Bilinear, Self::Nearest];
+/// A conversion from one kind of frame to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Conversion {
+    /// What is read.
+    pub source: FrameInfo,
+    /// What is written.
+    pub destination: FrameInfo,
+    /// The part of the source that is the picture.
+    pub source_rect: FixedRect,
+    /// Where the picture comes to lie.
+    pub destination_rect: FixedRect,
+    /// How the source is read between its samples.
+    pub method: Method,
+    /// How the picture is turned and mirrored.
+    pub orientation: Orientation,
+    /// What becomes of alpha.
+    pub alpha: AlphaMode,
+    /// The colour round the picture: R'G'B'A in 0..1, straight.
+    pub border: [f64; 4],
+    /// What is done to light.
+    pub light: LightOptions,
+    /// What is added before rounding.
+    pub dither: Dither,
+    /// Whether the frames hold two fields, line by line in turn.
+    pub interlaced: bool,
+    /// How floating-point results are stored; the analogue values themselves without.
+    pub normalisation: Option<Normalisation>,
 }
 
-/// Analogue values `[Y', Cb, Cr, A]` or `[R', G', B', A]`, by [`Component::slot`].
-type Analogue = [f64; 4];
+impl Conversion {
+    /// All of one frame to all of another, bilinear, with nothing else asked for.
+    pub fn new(source: FrameInfo, destination: FrameInfo) -> Self {
+        Self {
+            source,
+            destination,
+            source_rect: Rect::full(&source).into(),
+            destination_rect: Rect::full(&destination).into(),
+            method: Method::Bilinear,
+            orientation: Orientation::Identity,
+            alpha: AlphaMode::Copy,
+            border: [0.0, 0.0, 0.0, 1.0],
+            light: LightOptions::default(),
+            dither: Dither::None,
+            interlaced: false,
+            normalisation: None,
+        }
+    }
 
-/// Black, opaque, as R'G'B'A.
-const BLACK: Analogue = [0.0, 0.0, 0.0, 1.0];
+    /// The code values of the destination, before rounding and clamping.
+    ///
+    /// # Panics
+    /// If `source` is not the kind of frame that the conversion reads, a rectangle is empty or not
+    /// inside its frame, an interlaced picture is to be turned, or integers are to be normalised.
+    pub fn convert(&self, source: &Image) -> RealImage {
+        assert_eq!(self.source, source.info, "another kind of frame");
+        self.source_rect.validate(&self.source, "the source");
+        self.destination_rect
+            .validate(&self.destination, "the destination");
+        assert!(
+            !(self.interlaced && self.orientation.swaps()),
+            "the lines of a field become columns under {:?}",
+            self.orientation
+        );
+        assert!(
+            self.normalisation.is_none() || self.destination.format.is_float(),
+            "only floating point is normalised"
+        );
+        let components = Plan::new(self, source).components();
+        RealImage {
+            info: self.destination,
+            components,
+        }
+    }
+}
 
 /// Converts rectangle `source_rect` of `source` to rectangle `destination_rect` of a frame
 /// described by `destination`, which is black around it. The result holds code values of the
 /// destination before rounding and clamping.
 ///
 /// # Panics
-/// If a rectangle is empty, not inside its frame, or starts at an odd coordinate of a
-/// subsampled frame.
+/// If a rectangle is empty or not inside its frame.
 pub fn convert(
     source: &Image,
     source_rect: Rect,
@@ -39,217 +109,204 @@ pub fn convert(
     destination_rect: Rect,
     method: Method,
 ) -> RealImage {
-    source_rect.validate(&source.info, "the source");
-    destination_rect.validate(destination, "the destination");
     let conversion = Conversion {
-        source,
-        source_rect,
-        destination,
-        destination_rect,
+        source_rect: source_rect.into(),
+        destination_rect: destination_rect.into(),
         method,
+        ..Conversion::new(source.info, *destination)
     };
-    let components = destination.format.info().components.iter();
-    let components = components
-        .map(|location| conversion.component(location))
-        .collect();
-    RealImage {
-        info: *destination,
-        components,
-    }
+    conversion.convert(source)
 }
 
-struct Conversion<'a> {
-    source: &'a Image,
-    source_rect: Rect,
-    destination: &'a FrameInfo,
-    destination_rect: Rect,
-    method: Method,
+/// A conversion of one frame, with the source decoded.
+struct Plan<'a> {
+    conversion: &'a Conversion,
+    across: Tie,
+    down: Tie,
+    change: PixelChange,
+    /// The source's components by slot, rows and columns exchanged if the picture is turned, with
+    /// their lattices across and down.
+    source: [Option<(Grid, Lattice, Lattice)>; 4],
 }
 
-impl Conversion<'_> {
-    /// All samples of one destination component, borders included.
-    fn component(&self, location: &ComponentInfo) -> RealComponent {
-        let plane = self.destination.format.info().planes[location.plane];
-        let rect = &self.destination_rect;
-        let (width, height) = self.destination.plane_size(location.plane);
-        let mut values = Vec::with_capacity(width * height);
-        for y in 0..height {
-            for x in 0..width {
-                let analogue = if rect.contains(x * plane.sub_x, y * plane.sub_y) {
-                    let i = x - rect.x / plane.sub_x;
-                    let j = y - rect.y / plane.sub_y;
-                    self.picture_sample(location, i, j)
-                } else {
-                    from_rgb(self.destination, BLACK)
-                };
-                let value = analogue[location.component.slot()];
-                values.push(self.destination.encode(location.component, value));
-            }
+impl<'a> Plan<'a> {
+    fn new(conversion: &'a Conversion, source: &Image) -> Self {
+        let (x, y) = conversion
+            .orientation
+            .axes(&conversion.source_rect, &conversion.destination_rect);
+        let to = conversion.destination;
+        let fields = if conversion.interlaced { 2 } else { 1 };
+        let mut grids = [None, None, None, None];
+        for location in &conversion.source.format.info().components {
+            let grid = decoded(source, location);
+            let (columns, rows) = lattices(&conversion.source, location);
+            grids[location.component.slot()] = Some(if conversion.orientation.swaps() {
+                (grid.transposed(), rows, columns)
+            } else {
+                (grid, columns, rows)
+            });
         }
-        let (component, plane) = (location.component, location.plane);
-        RealComponent {
-            component,
-            plane,
-            width,
-            height,
-            values,
+        Self {
+            conversion,
+            across: Tie::new(x, conversion.method, 1, to.width),
+            down: Tie::new(y, conversion.method, fields, to.height),
+            change: PixelChange::new(conversion.source, to, conversion.alpha, &conversion.light),
+            source: grids,
         }
     }
 
-    /// The destination's analogue values at sample (`i`, `j`) of a component, counted from the
-    /// destination rectangle. Only the component's own slot is meant to be used.
-    fn picture_sample(&self, location: &ComponentInfo, i: usize, j: usize) -> Analogue {
-        let plane = &self.destination.format.info().planes[location.plane];
-        if (plane.sub_x, plane.sub_y) == (1, 1) {
-            self.to_destination(self.pixel(i as i64, j as i64))
-        } else if self.source.info.format.is_subsampled() {
-            self.to_destination(self.resampled_chroma(location, i as i64, j as i64))
-        } else {
-            self.to_destination(self.box_average(location, i as i64, j as i64))
-        }
-    }
-
-    /// The source's analogue values at pixel (`dx`, `dy`) of the destination rectangle: the
-    /// destination's 4:4:4 pixel before any change of colours.
-    fn pixel(&self, dx: i64, dy: i64) -> Analogue {
-        let (across, down) = self.axes();
-        let (px, py) = match self.method {
-            Method::Bilinear => (across.map(Ratio::from(dx)), down.map(Ratio::from(dy))),
-            Method::Nearest => (
-                Ratio::from(across.nearest(dx as usize)),
-                Ratio::from(down.nearest(dy as usize)),
-            ),
-        };
-        let mut analogue = BLACK;
-        for location in self.source.info.format.info().components {
-            let (x, y) = self.source_index(location, px, py);
-            analogue[location.component.slot()] = self.interpolate(location, x, y);
-        }
-        analogue
-    }
-
-    /// The mean of the 4:4:4 pixels under the chroma box of sample (`i`, `j`), pixels outside
-    /// the destination rectangle replaced by the nearest inside.
-    fn box_average(&self, location: &ComponentInfo, i: i64, j: i64) -> Analogue {
-        let plane = &self.destination.format.info().planes[location.plane];
-        let (h, v) = self.destination.halves(location);
-        let last_x = self.destination_rect.width as i64 - 1;
-        let last_y = self.destination_rect.height as i64 - 1;
-        let mut mean = [0.0; 4];
-        for &(y, weight_y) in &box_weights(j, plane.sub_y, v) {
-            for &(x, weight_x) in &box_weights(i, plane.sub_x, h) {
-                let pixel = self.pixel(x.clamp(0, last_x), y.clamp(0, last_y));
-                for (sum, value) in mean.iter_mut().zip(pixel) {
-                    *sum += weight_x * weight_y * value;
-                }
-            }
-        }
-        mean
-    }
-
-    /// The source's chroma at chroma sample (`i`, `j`) of the destination, read straight from
-    /// the source's chroma planes, with the luma that goes with it.
-    fn resampled_chroma(&self, location: &ComponentInfo, i: i64, j: i64) -> Analogue {
-        let plane = &self.destination.format.info().planes[location.plane];
-        let (h, v) = self.destination.halves(location);
-        let (across, down) = self.axes();
-        let px = across.map(luma_position(i, plane.sub_x, h));
-        let py = down.map(luma_position(j, plane.sub_y, v));
-        // With equal matrices luma has no part in chroma, and need not be found.
-        let mut analogue = if self.source.info.matrix == self.destination.matrix {
-            BLACK
-        } else {
-            self.box_average(location, i, j)
-        };
-        for component in [Component::Cb, Component::Cr] {
-            let location = self.source.info.format.component(component);
-            let location = location.expect("a subsampled format has chroma");
-            let (x, y) = self.source_index(location, px, py);
-            analogue[component.slot()] = match self.method {
-                Method::Bilinear => self.interpolate(location, x, y),
-                Method::Nearest => {
-                    self.sample(location, (x + half()).floor(), (y + half()).floor())
-                }
+    /// Every component of the destination, borders included.
+    fn components(&self) -> Vec<RealComponent> {
+        let to = &self.conversion.destination;
+        let pixels = self.pixels();
+        let component = |location: &ComponentInfo| {
+            let slot = location.component.slot();
+            let (width, height) = to.samples(location);
+            let analogue: Vec<f64> = if !location.component.is_chroma() {
+                pixels
+                    .iter()
+                    .map(|&rgba| from_rgb(to, rgba)[slot])
+                    .collect()
+            } else if self.change.is_linear() {
+                self.resampled_chroma(location)
+            } else {
+                self.averaged_chroma(location, &pixels)
             };
+            RealComponent {
+                component: location.component,
+                plane: location.plane,
+                width,
+                height,
+                values: self.encoded(location, analogue),
+            }
+        };
+        to.format.info().components.iter().map(component).collect()
+    }
+
+    /// R'G'B'A of every pixel of the destination frame; meaningless outside the picture.
+    fn pixels(&self) -> Vec<Analogue> {
+        let to = &self.conversion.destination;
+        let mut analogue = vec![[0.0, 0.0, 0.0, 1.0]; to.width * to.height];
+        for (slot, component) in self.source.iter().enumerate() {
+            let Some((grid, columns, rows)) = component else {
+                continue;
+            };
+            let (across, down) = (self.across.pixels(*columns), self.down.pixels(*rows));
+            let values = grid.resampled(&across, &down).values;
+            for (pixel, value) in analogue.iter_mut().zip(values) {
+                pixel[slot] = value;
+            }
         }
         analogue
+            .into_iter()
+            .map(|pixel| self.change.rgba(pixel))
+            .collect()
     }
 
-    /// The axes of the conversion, `(across, down)`.
-    const fn axes(&self) -> (Axis, Axis) {
-        let (source, destination) = (&self.source_rect, &self.destination_rect);
-        (
-            Axis {
-                source: source.width,
-                destination: destination.width,
-            },
-            Axis {
-                source: source.height,
-                destination: destination.height,
-            },
-        )
-    }
-
-    /// What a source component holds at a position in luma pixels of the source rectangle, as a
-    /// column and row of that component counted from the rectangle.
-    fn source_index(&self, location: &ComponentInfo, px: Ratio, py: Ratio) -> (Ratio, Ratio) {
-        let plane = &self.source.info.format.info().planes[location.plane];
-        let (h, v) = self.source.info.halves(location);
-        (
-            sample_index(px, plane.sub_x, h),
-            sample_index(py, plane.sub_y, v),
-        )
-    }
-
-    /// Linear interpolation of a source component.
-    fn interpolate(&self, location: &ComponentInfo, x: Ratio, y: Ratio) -> f64 {
-        let (column, row) = (x.floor(), y.floor());
-        let along = |row| {
-            let (left, right) = (
-                self.sample(location, column, row),
-                self.sample(location, column + 1, row),
-            );
-            left * (1.0 - x.fraction()) + right * x.fraction()
+    /// A chroma component, resampled from the source's chroma, or from its R', G' and B'. Luma
+    /// plays no part: grey has no chroma under any matrix.
+    fn resampled_chroma(&self, location: &ComponentInfo) -> Vec<f64> {
+        let to = &self.conversion.destination;
+        let (columns, rows) = lattices(to, location);
+        let (width, height) = to.samples(location);
+        let mut analogue = vec![[0.0, 0.0, 0.0, 1.0]; width * height];
+        let read = match self.conversion.source.format.family() {
+            Family::Yuv => 1..3,
+            Family::Rgb => 0..3,
         };
-        along(row) * (1.0 - y.fraction()) + along(row + 1) * y.fraction()
+        for slot in read {
+            let Some((grid, from_columns, from_rows)) = &self.source[slot] else {
+                continue;
+            };
+            let across = self.across.chroma(*from_columns, columns);
+            let down = self.down.chroma(*from_rows, rows);
+            let values = grid.resampled(&across, &down).values;
+            for (pixel, value) in analogue.iter_mut().zip(values) {
+                pixel[slot] = value;
+            }
+        }
+        let slot = location.component.slot();
+        let chroma = |pixel| from_rgb(to, self.change.rgba(pixel))[slot];
+        analogue.into_iter().map(chroma).collect()
     }
 
-    /// The analogue value of a source sample counted from the source rectangle; outside it, of
-    /// the nearest sample inside.
-    fn sample(&self, location: &ComponentInfo, column: i64, row: i64) -> f64 {
-        let plane = &self.source.info.format.info().planes[location.plane];
-        let rect = &self.source_rect;
-        let inside = |index: i64, start: usize, length: usize, sub: usize| {
-            let (first, end) = (start / sub, (start + length).div_ceil(sub));
-            first + index.clamp(0, (end - first) as i64 - 1) as usize
+    /// A chroma component, of the mean R'G'B' of the pixels under each sample's box.
+    fn averaged_chroma(&self, location: &ComponentInfo, pixels: &[Analogue]) -> Vec<f64> {
+        let to = &self.conversion.destination;
+        let (columns, rows) = lattices(to, location);
+        let (across, down): (Vec<Taps>, Vec<Taps>) =
+            (self.across.boxes(columns), self.down.boxes(rows));
+        let means = [0, 1, 2].map(|channel| {
+            let grid = Grid {
+                width: to.width,
+                height: to.height,
+                values: pixels.iter().map(|pixel| pixel[channel]).collect(),
+            };
+            grid.resampled(&across, &down).values
+        });
+        let slot = location.component.slot();
+        let chroma = |i: usize| from_rgb(to, [means[0][i], means[1][i], means[2][i], 1.0])[slot];
+        (0..means[0].len()).map(chroma).collect()
+    }
+
+    /// Analogue values as code values of the destination, with dither in the picture and the
+    /// border colour round it.
+    fn encoded(&self, location: &ComponentInfo, analogue: Vec<f64>) -> Vec<f64> {
+        let to = &self.conversion.destination;
+        let (component, slot) = (location.component, location.component.slot());
+        let (columns, rows) = lattices(to, location);
+        let (in_x, in_y) = (self.across.belongs(columns), self.down.belongs(rows));
+        let border = self.change.border(self.conversion.border);
+        let border = self.stored(component, from_rgb(to, border)[slot]);
+        let dither = if component == Component::A {
+            Dither::None
+        } else {
+            self.conversion.dither
         };
-        let x = inside(column, rect.x, rect.width, plane.sub_x);
-        let y = inside(row, rect.y, rect.height, plane.sub_y);
-        let code = self.source.code(location.component, x, y);
-        self.source.info.decode(location.component, f64::from(code))
+        let (from, into) = (self.conversion.source.format.number(), location.number);
+        let values = analogue.into_iter().enumerate();
+        let code = |(index, value): (usize, f64)| {
+            let (x, y) = (index % in_x.len(), index / in_x.len());
+            if in_x[x] && in_y[y] {
+                self.stored(component, value) + dither.offset(from, into, x, y)
+            } else {
+                border
+            }
+        };
+        values.map(code).collect()
     }
 
-    /// Source colours to destination colours, by way of R'G'B'.
-    fn to_destination(&self, analogue: Analogue) -> Analogue {
-        from_rgb(self.destination, to_rgb(&self.source.info, analogue))
+    /// The number that stands for an analogue value in the destination.
+    fn stored(&self, component: Component, analogue: f64) -> f64 {
+        let slot = component.slot();
+        match &self.conversion.normalisation {
+            Some(Normalisation { mean, scale }) => (analogue - mean[slot]) * scale[slot],
+            None => self.conversion.destination.encode(component, analogue),
+        }
     }
 }
 
-/// A frame's analogue values as R'G'B'A.
-fn to_rgb(info: &FrameInfo, [first, second, third, alpha]: Analogue) -> Analogue {
-    let colour = [first, second, third];
-    let [r, g, b] = match info.format.family() {
-        Family::Yuv => info.matrix.rgb_from_ycbcr(colour),
-        Family::Rgb => colour,
+/// The analogue values of a component of a frame.
+fn decoded(image: &Image, location: &ComponentInfo) -> Grid {
+    let (width, height) = image.info.samples(location);
+    let samples = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+    let analogue = |(x, y)| {
+        let code = image.value_at(location, x, y);
+        image.info.decode(location.component, code)
     };
-    [r, g, b, alpha]
+    Grid {
+        width,
+        height,
+        values: samples.map(analogue).collect(),
+    }
 }
 
-/// R'G'B'A as a frame's analogue values.
-fn from_rgb(info: &FrameInfo, [r, g, b, alpha]: Analogue) -> Analogue {
-    let [first, second, third] = match info.format.family() {
-        Family::Yuv => info.matrix.ycbcr_from_rgb([r, g, b]),
-        Family::Rgb => [r, g, b],
+/// Where the samples of a component of a frame lie, `(across, down)`.
+fn lattices(info: &FrameInfo, location: &ComponentInfo) -> (Lattice, Lattice) {
+    let (h, v) = info.halves(location);
+    let lattice = |step: usize, halves| Lattice {
+        step: step as i64,
+        halves,
     };
-    [first, second, third, alpha]
+    (lattice(location.sub_x, h), lattice(location.sub_y, v))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Mul, Sub};
 
-use crate::image::FrameInfo;
+use crate::info::FrameInfo;
 
 /// A rectangle in luma pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,24 +37,60 @@ impl Rect {
     pub const fn contains(&self, x: usize, y: usize) -> bool {
         x >= self.x && x - self.x < self.width && y >= self.y && y - self.y < self.height
     }
+}
 
-    /// Panics unless the rectangle holds a pixel, lies in the frame, and starts on a chroma
-    /// sample of it.
+/// Units of a [`FixedRect`] to one luma pixel.
+pub const FIXED_ONE: i64 = 1 << 16;
+
+/// A rectangle in 1/65536 luma pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FixedRect {
+    /// The left edge; 0 is the left edge of the frame.
+    pub x: i64,
+    /// The top edge; 0 is the top edge of the frame.
+    pub y: i64,
+    /// The width.
+    pub width: i64,
+    /// The height.
+    pub height: i64,
+}
+
+impl From<Rect> for FixedRect {
+    fn from(rect: Rect) -> Self {
+        let fixed = |pixels: usize| pixels as i64 * FIXED_ONE;
+        Self {
+            x: fixed(rect.x),
+            y: fixed(rect.y),
+            width: fixed(rect.width),
+            height: fixed(rect.height),
+        }
+    }
+}
+
+impl FixedRect {
+    /// The rectangle nearest to one in luma pixels.
+    pub fn from_pixels(x: f64, y: f64, width: f64, height: f64) -> Self {
+        let fixed = |pixels: f64| (pixels * FIXED_ONE as f64).round() as i64;
+        Self {
+            x: fixed(x),
+            y: fixed(y),
+            width: fixed(width),
+            height: fixed(height),
+        }
+    }
+
+    /// Panics unless the rectangle has an area and lies in the frame.
     pub(crate) fn validate(&self, info: &FrameInfo, which: &str) {
         assert!(
             self.width > 0 && self.height > 0,
             "{which} rectangle {self:?} is empty"
         );
+        let (width, height) = (info.width as i64, info.height as i64);
+        let fits =
+            |start: i64, length: i64, size: i64| start >= 0 && start + length <= size * FIXED_ONE;
         assert!(
-            self.x + self.width <= info.width && self.y + self.height <= info.height,
-            "{which} rectangle {self:?} is not inside {}×{}",
-            info.width,
-            info.height
-        );
-        let (sub_x, sub_y) = info.format.chroma_subsampling();
-        assert!(
-            self.x.is_multiple_of(sub_x) && self.y.is_multiple_of(sub_y),
-            "{which} rectangle {self:?} does not start on a chroma sample"
+            fits(self.x, self.width, width) && fits(self.y, self.height, height),
+            "{which} rectangle {self:?} is not inside {width}×{height}"
         );
     }
 }
@@ -102,8 +138,7 @@ impl ChromaSite {
     }
 }
 
-/// A fraction with a positive denominator, for positions that have to be exact. Numerators stay
-/// far below 2^127 for any frame that fits in memory, so fractions are not reduced.
+/// A fraction in lowest terms with a positive denominator, for positions that have to be exact.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     numerator: i128,
@@ -117,10 +152,22 @@ impl Ratio {
     /// If the denominator is not positive.
     pub fn new(numerator: i128, denominator: i128) -> Self {
         assert!(denominator > 0, "the denominator has to be positive");
+        let divisor =
+            greatest_common_divisor(numerator.unsigned_abs(), denominator as u128) as i128;
         Self {
-            numerator,
-            denominator,
+            numerator: numerator / divisor,
+            denominator: denominator / divisor,
         }
+    }
+
+    /// A number of 1/65536 luma pixels.
+    pub fn fixed(units: i64) -> Self {
+        Self::new(i128::from(units), i128::from(FIXED_ONE))
+    }
+
+    /// The smallest integer not below the fraction.
+    pub const fn ceil(self) -> i64 {
+        -((-self.numerator).div_euclid(self.denominator) as i64)
     }
 
     /// The largest integer not above the fraction.
@@ -133,10 +180,23 @@ impl Ratio {
         self.numerator.rem_euclid(self.denominator) as f64 / self.denominator as f64
     }
 
+    /// Whether the fraction is above 1.
+    pub const fn exceeds_one(self) -> bool {
+        self.numerator > self.denominator
+    }
+
     /// The nearest double.
     pub fn to_f64(self) -> f64 {
         self.numerator as f64 / self.denominator as f64
     }
+}
+
+/// Euclid's algorithm.
+const fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 impl From<i64> for Ratio {
@@ -177,58 +237,10 @@ pub fn half() -> Ratio {
     Ratio::new(1, 2)
 }
 
-/// One axis of a conversion: a source length that is stretched to a destination length, both
-/// in luma pixels and counted from the start of their rectangle.
-#[derive(Clone, Copy, Debug)]
-pub struct Axis {
-    /// Luma pixels of the source rectangle.
-    pub source: usize,
-    /// Luma pixels of the destination rectangle.
-    pub destination: usize,
-}
-
-impl Axis {
-    /// The source position of a destination position. Integers are pixel centres on both sides:
-    /// `(position + 1/2)·source/destination - 1/2`.
-    pub fn map(self, position: Ratio) -> Ratio {
-        let scale = Ratio::new(self.source as i128, self.destination as i128);
-        (position + half()) * scale - half()
-    }
-
-    /// The source pixel whose area holds the centre of destination pixel `pixel`:
-    /// `floor((pixel + 1/2)·source/destination)`, always inside the source.
-    pub fn nearest(self, pixel: usize) -> i64 {
-        (self.map(Ratio::from(pixel as i64)) + half()).floor()
-    }
-}
-
 /// The position in luma pixels of sample `index` of a plane with one sample to `sub` pixels and
 /// sample 0 at `halves` half pixels.
 pub fn luma_position(index: i64, sub: usize, halves: i64) -> Ratio {
     Ratio::from(index * sub as i64) + Ratio::new(i128::from(halves), 2)
-}
-
-/// The inverse of [`luma_position`]: the index, not necessarily whole, of what a plane holds at
-/// a position in luma pixels.
-pub fn sample_index(position: Ratio, sub: usize, halves: i64) -> Ratio {
-    (position - Ratio::new(i128::from(halves), 2)) * Ratio::new(1, sub as i128)
-}
-
-/// The pixels under a box `sub` luma pixels wide, centred on sample `index` (placed as in
-/// [`luma_position`]), each with the share of the box that it covers. Pixels may lie outside
-/// the picture; shares sum to 1.
-pub fn box_weights(index: i64, sub: usize, halves: i64) -> Vec<(i64, f64)> {
-    let centre = luma_position(index, sub, halves).to_f64();
-    let (left, right) = (centre - sub as f64 / 2.0, centre + sub as f64 / 2.0);
-    let mut weights = Vec::new();
-    for pixel in left.floor() as i64..=right.ceil() as i64 {
-        let (start, end) = (pixel as f64 - 0.5, pixel as f64 + 0.5);
-        let covered = end.min(right) - start.max(left);
-        if covered > 0.0 {
-            weights.push((pixel, covered / sub as f64));
-        }
-    }
-    weights
 }
 
 #[cfg(test)]
@@ -242,55 +254,8 @@ mod tests {
         assert_eq!(negative.fraction(), 0.75);
         let sum = (Ratio::new(1, 3) + Ratio::new(1, 6)) * Ratio::from(5) - half();
         assert_eq!((sum.floor(), sum.fraction(), sum.to_f64()), (2, 0.0, 2.0));
-    }
-
-    #[test]
-    fn bilinear_positions_of_small_scalings() {
-        for (source, destination, expected) in [
-            (2, 4, vec![-0.25, 0.25, 0.75, 1.25]),
-            (4, 2, vec![0.5, 2.5]),
-            (3, 3, vec![0.0, 1.0, 2.0]),
-            (3, 1, vec![1.0]),
-            (1, 2, vec![-0.25, 0.25]),
-        ] {
-            let axis = Axis {
-                source,
-                destination,
-            };
-            let found: Vec<f64> = (0..destination as i64)
-                .map(|x| axis.map(Ratio::from(x)).to_f64())
-                .collect();
-            assert_eq!(found, expected, "{source} to {destination}");
-        }
-    }
-
-    #[test]
-    fn nearest_is_the_integer_formula_for_all_small_sizes() {
-        for source in 1..=40 {
-            for destination in 1..=40 {
-                let axis = Axis {
-                    source,
-                    destination,
-                };
-                for x in 0..destination {
-                    let expected = ((2 * x + 1) * source) / (2 * destination);
-                    assert_eq!(
-                        axis.nearest(x),
-                        expected as i64,
-                        "{source}, {destination}, {x}"
-                    );
-                    assert!(expected < source);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn box_weights_of_the_three_offsets() {
-        assert_eq!(box_weights(3, 2, 0), [(5, 0.25), (6, 0.5), (7, 0.25)]);
-        assert_eq!(box_weights(3, 2, 1), [(6, 0.5), (7, 0.5)]);
-        assert_eq!(box_weights(3, 2, 2), [(6, 0.25), (7, 0.5), (8, 0.25)]);
-        assert_eq!(box_weights(3, 1, 0), [(3, 1.0)]);
+        assert_eq!((sum.ceil(), negative.ceil(), half().ceil()), (2, 0, 1));
+        assert_eq!(Ratio::fixed(98304).to_f64(), 1.5);
     }
 
     #[test]
@@ -300,15 +265,11 @@ mod tests {
     }
 
     #[test]
-    fn index_and_position_are_inverse() {
-        for halves in 0..=2 {
-            for index in -2..5 {
-                let position = luma_position(index, 2, halves);
-                let back = sample_index(position, 2, halves);
-                assert_eq!((back.floor(), back.fraction()), (index, 0.0));
-            }
-        }
-        assert_eq!(luma_position(3, 2, 1).to_f64(), 6.5);
-        assert_eq!(sample_index(Ratio::from(3), 2, 1).to_f64(), 1.25);
+    fn rectangles_in_fixed_point() {
+        let whole = FixedRect::from(Rect::new(1, 2, 3, 4));
+        assert_eq!(whole, FixedRect::from_pixels(1.0, 2.0, 3.0, 4.0));
+        let part = FixedRect::from_pixels(0.5, 0.25, 1.0 / 65536.0, 2.0);
+        assert_eq!((part.x, part.y), (32768, 16384));
+        assert_eq!((part.width, part.height), (1, 131072));
     }
 }

@@ -1,8 +1,9 @@
 //! What a conversion gives before it is rounded.
 
-use crate::colour::quantise;
-use crate::format::Component;
-use crate::image::{FrameInfo, Image, Layout};
+use crate::colour::nearest_code;
+use crate::format::{Component, Number};
+use crate::image::Image;
+use crate::info::FrameInfo;
 
 /// The samples of one component.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,12 +16,13 @@ pub struct RealComponent {
     pub width: usize,
     /// Rows.
     pub height: usize,
-    /// Code values by rows, neither rounded nor clamped.
+    /// Code values by rows, neither rounded nor clamped; of a floating-point format the numbers to
+    /// be stored.
     pub values: Vec<f64>,
 }
 
 /// A frame of code values (in units of the format's depth: 0..1023 for `P010_10LE`) in double
-/// precision.
+/// precision, dither included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealImage {
     /// What the frame is.
@@ -58,18 +60,34 @@ impl RealImage {
     /// # Panics
     /// If there is no such component or sample.
     pub fn clamped(&self, component: Component, x: usize, y: usize) -> f64 {
-        self.value(component, x, y)
-            .clamp(0.0, f64::from(self.info.format.max_code()))
+        self.number(component).clamp(self.value(component, x, y))
+    }
+
+    /// The code value of a sample as it has to be stored, rounded and clamped; of a floating-point
+    /// format the number itself.
+    ///
+    /// # Panics
+    /// If there is no such component or sample.
+    pub fn rounded(&self, component: Component, x: usize, y: usize) -> f64 {
+        nearest_code(self.number(component), self.value(component, x, y))
+    }
+
+    /// How the samples of a component are stored.
+    fn number(&self, component: Component) -> Number {
+        match self.info.format.component(component) {
+            Some(location) => location.number,
+            None => panic!("{} has no component {component:?}", self.info.format.name()),
+        }
     }
 
     /// The frame that an exact conversion stores: every value rounded and clamped.
     pub fn to_image(&self) -> Image {
-        let mut image = Image::with_layout(self.info, Layout::default());
+        let mut image = Image::new(self.info);
+        image.clear_samples();
         for samples in &self.components {
             for (index, &value) in samples.values.iter().enumerate() {
-                let code = quantise(value, self.info.format.depth());
                 let (x, y) = (index % samples.width, index / samples.width);
-                image.set_code(samples.component, x, y, code);
+                image.set_value(samples.component, x, y, value);
             }
         }
         image

@@ -57,11 +57,59 @@ pub fn touches(
         [params] if name.starts_with("convert_") && params.len() >= convert::LEAST => {
             convert::touches(state, context, name, params)
         }
+        [params] if name.starts_with("any_") => frames(state, context, params, &ANY),
+        [params] if name.starts_with("same_") => frames(state, context, params, &SAME),
         _ => Ok(args
             .iter()
             .flat_map(|arg| unknown(state, context, arg))
             .collect()),
     }
+}
+
+/// Where a kernel's only argument has addresses: offset in bytes, and whether it writes there.
+type Addresses<const N: usize> = [(usize, bool); N];
+
+/// `AnyParams`: the plan with its tables, four components read, four written.
+const ANY: Addresses<9> = [
+    (0, false),
+    (8, false),
+    (16, false),
+    (24, false),
+    (32, false),
+    (56, true),
+    (64, true),
+    (72, true),
+    (80, true),
+];
+
+/// `SameParams`: three planes read, three written.
+const SAME: Addresses<6> = [
+    (0, false),
+    (8, false),
+    (16, false),
+    (24, true),
+    (32, true),
+    (40, true),
+];
+
+/// The blocks that a conversion's addresses point into, as a whole: frames have memory of their own.
+fn frames<const N: usize>(
+    state: &State,
+    context: usize,
+    params: &[u8],
+    places: &Addresses<N>,
+) -> Result<Vec<Touch>, u64> {
+    let mut touches = Vec::new();
+    for (offset, write) in places {
+        let bytes = params
+            .get(*offset..offset + 8)
+            .and_then(|bytes| bytes.try_into().ok());
+        let address = bytes.map_or(0, u64::from_le_bytes);
+        if address != 0 {
+            touches.push(whole_block(state, context, address, *write).ok_or(address)?);
+        }
+    }
+    Ok(touches)
 }
 
 /// An argument that nothing is known of may lead to whatever an aligned word of it points to, as
@@ -251,6 +299,30 @@ mod tests {
             max_threads: None,
         };
         Kernel { info, carried }
+    }
+
+    #[test]
+    fn the_frames_addresses_are_where_the_headers_have_them() {
+        unsafe extern "C" {
+            /// Sizes and offsets, as `hip-video/host/layout.cpp` lists them.
+            fn hip_video_any_layout(count: *mut u32) -> *const u32;
+            /// See above.
+            fn hip_video_same_layout(count: *mut u32) -> *const u32;
+        }
+        assert!(!table().is_empty());
+        let list = |get: unsafe extern "C" fn(*mut u32) -> *const u32| {
+            let mut count = 0;
+            // SAFETY: the functions give tables that live for ever, and their lengths.
+            unsafe { std::slice::from_raw_parts(get(&mut count), count as usize) }
+        };
+        // Size of AnyParams, then where the plan, the source and the destination are.
+        let any = list(hip_video_any_layout);
+        assert!(
+            any.windows(4).any(|four| four == [104, 0, 8, 56]),
+            "{any:?}"
+        );
+        let same = list(hip_video_same_layout);
+        assert_eq!(same[1..3], [0, 24]);
     }
 
     fn state() -> State {

@@ -6,11 +6,14 @@
 //   KERNEL_FN                       qualifier of every function a kernel calls
 //   KERNEL_BULK                     the same for a function that works on a whole tile: called, not
 //                                   inlined, on the host, where a tile is long
+//   KERNEL_CALLED                   the same for a large function that is used in many places: called
+//                                   on a GPU too, so that a driver has less to translate
 //   KERNEL_RESTRICT                 a pointer nothing else points into
 //   KERNEL_UNROLL                   before a loop that must be unrolled on a GPU (arrays in
 //   registers) KERNEL_LOOP                     before a loop that must stay one, to keep the code
 //   small KERNEL_TILE_WIDTH(device)       pixels one call of a tile function covers
 //   KERNEL_TILE_ENTRY(...)          defines an entry point, see below
+//   KERNEL_THREAD_ENTRY(...)        defines an entry point that works a thread at a time on the host too
 //   load_words, store_words         one aligned 4-, 8- or 16-byte access
 //   address_of                      a pointer as an integer, for alignment checks
 #ifndef HIP_VIDEO_PRELUDE_CUH
@@ -52,6 +55,7 @@ static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "integer
 
 #define KERNEL_FN __device__ __forceinline__
 #define KERNEL_BULK __device__ __forceinline__
+#define KERNEL_CALLED __device__ __noinline__
 #define KERNEL_UNROLL _Pragma("unroll")
 #define KERNEL_LOOP _Pragma("unroll 1")
 #define KERNEL_TILE_WIDTH(device) (device)
@@ -62,11 +66,19 @@ static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "integer
         __VA_ARGS__(params, x, y, width);                                           \
     }
 
+// Every thread calls `...` with its place in the grid.
+#define KERNEL_THREAD_ENTRY(name, Params, ...)                                                   \
+    extern "C" __global__ void __launch_bounds__(256) name(const Params params) {                \
+        __VA_ARGS__(params, (i32)(blockIdx.x * blockDim.x + threadIdx.x),                        \
+                    (i32)(blockIdx.y * blockDim.y + threadIdx.y));                               \
+    }
+
 #else
 
-#define KERNEL_HOST_WIDTH 128
+#define KERNEL_HOST_WIDTH 192
 #define KERNEL_FN inline __attribute__((always_inline))
 #define KERNEL_BULK __attribute__((noinline))
+#define KERNEL_CALLED inline
 #define KERNEL_UNROLL
 #define KERNEL_LOOP
 #define KERNEL_TILE_WIDTH(device) KERNEL_HOST_WIDTH
@@ -98,6 +110,20 @@ struct HostLaunch {
                 for (i32 x = left; x < limit; x += KERNEL_HOST_WIDTH)                           \
                     __VA_ARGS__(params, x, y, limit);                                           \
             }                                                                                   \
+        }                                                                                       \
+    }
+
+#define KERNEL_THREAD_ENTRY(name, Params, ...)                                                  \
+    extern "C" void KERNEL_PASTE(name, KERNEL_SUFFIX)(                                          \
+        const void* const* args, const HostLaunch* launch, u64 first_block, u64 end_block) {    \
+        const Params& params = *static_cast<const Params*>(args[0]);                            \
+        const u32 across = launch->block_dim[0], down = launch->block_dim[1];                   \
+        for (u64 block = first_block; block < end_block; block++) {                             \
+            const u32 x = (u32)(block % launch->grid_dim[0]) * across;                          \
+            const u32 y = (u32)(block / launch->grid_dim[0] % launch->grid_dim[1]) * down;      \
+            for (u32 thread_y = 0; thread_y < down; thread_y++)                                 \
+                for (u32 thread_x = 0; thread_x < across; thread_x++)                           \
+                    __VA_ARGS__(params, (i32)(x + thread_x), (i32)(y + thread_y));              \
         }                                                                                       \
     }
 

@@ -82,7 +82,7 @@ pub struct Encoding {
     pub matrix: Option<Matrix>,
     /// The range.
     pub range: Range,
-    /// Bits of a sample.
+    /// Bits of a sample; 0 for floating point, whose code values are the analogue ones.
     pub depth: u32,
 }
 
@@ -99,6 +99,9 @@ impl Encoding {
 
     /// Code values of one unit and of zero: for luma and R'G'B', then for chroma.
     fn scales(self) -> [(f64, f64); 2] {
+        if self.depth == 0 {
+            return [(1.0, 0.0); 2];
+        }
         let unit = f64::from(1_u32 << (self.depth - 8));
         let largest = f64::from((1_u32 << self.depth) - 1);
         match self.range {
@@ -108,7 +111,7 @@ impl Encoding {
     }
 
     /// Analogue values (Y' Cb Cr or R' G' B') to code values.
-    fn encode(self) -> Affine {
+    pub(crate) fn encode(self) -> Affine {
         let [main, chroma] = self.scales();
         let others = if self.matrix.is_some() { chroma } else { main };
         let mut affine = Affine::IDENTITY;
@@ -120,7 +123,7 @@ impl Encoding {
     }
 
     /// Code values to analogue values.
-    fn decode(self) -> Affine {
+    pub(crate) fn decode(self) -> Affine {
         let mut affine = self.encode();
         for row in 0..3 {
             let (scale, offset) = (affine.0[row][row], affine.0[row][3]);
@@ -213,13 +216,44 @@ impl Affine {
                 map = Affine::yuv_from_rgb(matrix).after(&map);
             }
         }
-        let mut map = to.encode().after(&map);
-        for value in map.0.iter_mut().flatten() {
+        to.encode().after(&map).without_dust()
+    }
+
+    /// Code values to R'G'B' in 0..1.
+    pub(crate) fn to_rgb(from: Encoding) -> Affine {
+        let map = from.decode();
+        match from.matrix {
+            Some(matrix) => Affine::rgb_from_yuv(matrix).after(&map),
+            None => map,
+        }
+    }
+
+    /// R'G'B' in 0..1 to code values.
+    pub(crate) fn from_rgb(to: Encoding) -> Affine {
+        match to.matrix {
+            Some(matrix) => to.encode().after(&Affine::yuv_from_rgb(matrix)),
+            None => to.encode(),
+        }
+    }
+
+    /// The factors and offsets as the kernels take them.
+    pub(crate) fn rows(&self) -> [f32; 12] {
+        let mut rows = [0.0; 12];
+        for (to, from) in rows.iter_mut().zip(self.0.iter().flatten()) {
+            *to = *from as f32;
+        }
+        rows
+    }
+
+    /// What is zero but for the rounding of `f64` becomes zero. Factors of 16-bit code values from
+    /// 8-bit ones are up to 257; those the other way 0.003.
+    fn without_dust(mut self) -> Affine {
+        for value in self.0.iter_mut().flatten() {
             if value.abs() < 1e-11 {
                 *value = 0.0;
             }
         }
-        map
+        self
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::geometry::Rect;
+use crate::geometry::FineRect;
 
 /// What this crate's calls give.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -29,7 +29,7 @@ pub enum Error {
         /// `source` or `destination`.
         side: &'static str,
         /// The rectangle.
-        rect: Rect,
+        rect: FineRect,
         /// The frame's width.
         width: u32,
         /// The frame's height.
@@ -37,6 +37,9 @@ pub enum Error {
         /// What is wrong.
         why: &'static str,
     },
+    /// A number of the configuration makes no sense.
+    #[error("{0}")]
+    InvalidValue(&'static str),
     /// A plane's address or stride cannot be used.
     #[error("plane {plane} of the {side}: {why}")]
     InvalidPlane {

@@ -2,8 +2,8 @@
 
 use hip_core::DevicePtr;
 
+use crate::description::FrameDescription;
 use crate::error::{Error, Result};
-use crate::format::PixelFormat;
 
 /// One plane: the address of its first sample, and bytes from row to row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,21 +82,25 @@ impl FrameViewMut {
 pub(crate) fn check_planes(
     side: &'static str,
     planes: &[PlaneView; 4],
-    format: PixelFormat,
-    width: u32,
+    frame: &FrameDescription,
+    interlaced: bool,
 ) -> Result<()> {
+    let format = frame.format;
     for (plane, view) in planes.iter().enumerate().take(format.info().planes.len()) {
         let PlaneView { ptr, stride } = *view;
         let refuse = |why| Err(Error::InvalidPlane { side, plane, why });
         if ptr.0 == 0 {
             return refuse("there is none");
         }
-        if (stride.unsigned_abs() as usize) < format.row_bytes(plane, width as usize) {
+        if (stride.unsigned_abs() as usize) < format.row_bytes(plane, frame.width as usize) {
             return refuse("the stride is shorter than a row");
+        }
+        if interlaced && stride.checked_mul(2).is_none() {
+            return refuse("twice the stride is beyond 32 bits");
         }
         let unit = format.sample_bytes() as u64;
         if !ptr.0.is_multiple_of(unit) || !u64::from(stride.unsigned_abs()).is_multiple_of(unit) {
-            return refuse("16-bit samples lie at an odd address");
+            return refuse("samples do not lie at multiples of their size");
         }
     }
     Ok(())
@@ -105,6 +109,7 @@ pub(crate) fn check_planes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::PixelFormat;
 
     fn check(format: PixelFormat, planes: &[(u64, i32)]) -> Result<()> {
         let planes: Vec<PlaneView> = planes
@@ -114,7 +119,8 @@ mod tests {
                 stride: *stride,
             })
             .collect();
-        check_planes("source", &padded(&planes), format, 5)
+        let frame = FrameDescription::new(format, 5, 4);
+        check_planes("source", &padded(&planes), &frame, false)
     }
 
     fn why(result: Result<()>) -> (usize, &'static str) {

@@ -33,6 +33,118 @@ impl Rect {
     }
 }
 
+/// Units of a luma pixel in a [`FineRect`].
+pub(crate) const FINE: i64 = 1 << 16;
+
+/// A rectangle in luma pixels with fractions, kept as 16.16 fixed point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FineRect {
+    /// Left, top; in 1/65536 pixel.
+    pub(crate) start: [i64; 2],
+    /// Width, height.
+    pub(crate) size: [i64; 2],
+}
+
+impl FineRect {
+    /// The rectangle nearest to these numbers, in luma pixels.
+    pub fn new(x: f64, y: f64, width: f64, height: f64) -> FineRect {
+        // A cast saturates: what is out of range is refused with the frame it is out of.
+        let fine = |value: f64| (value * FINE as f64).round() as i64;
+        FineRect {
+            start: [fine(x), fine(y)],
+            size: [fine(width), fine(height)],
+        }
+    }
+
+    /// Whether it has an area and lies in a `width`×`height` frame.
+    pub fn fits(&self, width: u32, height: u32) -> bool {
+        let inside = |axis: usize, end: u32| {
+            let end = i64::from(end) * FINE;
+            let (start, size) = (self.start[axis], self.size[axis]);
+            (0..end).contains(&start) && (1..=end).contains(&size) && start + size <= end
+        };
+        inside(0, width) && inside(1, height)
+    }
+
+    /// The same in whole pixels, if it is.
+    pub fn whole(&self) -> Option<Rect> {
+        let whole = |value: i64| (value % FINE == 0).then_some((value / FINE) as u32);
+        Some(Rect {
+            x: whole(self.start[0])?,
+            y: whole(self.start[1])?,
+            width: whole(self.size[0])?,
+            height: whole(self.size[1])?,
+        })
+    }
+}
+
+impl From<Rect> for FineRect {
+    fn from(rect: Rect) -> FineRect {
+        let fine = |value: u32| i64::from(value) * FINE;
+        FineRect {
+            start: [fine(rect.x), fine(rect.y)],
+            size: [fine(rect.width), fine(rect.height)],
+        }
+    }
+}
+
+/// How a picture is turned and mirrored, as `GstVideoOrientationMethod` numbers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Orientation {
+    /// As it is.
+    #[default]
+    Identity,
+    /// Turned clockwise by 90°.
+    Right90,
+    /// Turned by 180°.
+    Turn180,
+    /// Turned anticlockwise by 90°.
+    Left90,
+    /// Mirrored left to right.
+    Horizontal,
+    /// Mirrored top to bottom.
+    Vertical,
+    /// Mirrored along the diagonal from the upper left (the transpose).
+    UpperLeftLowerRight,
+    /// Mirrored along the diagonal from the upper right.
+    UpperRightLowerLeft,
+}
+
+impl Orientation {
+    /// Every orientation.
+    pub const ALL: [Orientation; 8] = [
+        Orientation::Identity,
+        Orientation::Right90,
+        Orientation::Turn180,
+        Orientation::Left90,
+        Orientation::Horizontal,
+        Orientation::Vertical,
+        Orientation::UpperLeftLowerRight,
+        Orientation::UpperRightLowerLeft,
+    ];
+
+    /// Whether width and height change places.
+    pub fn swaps_axes(self) -> bool {
+        matches!(
+            self,
+            Orientation::Right90
+                | Orientation::Left90
+                | Orientation::UpperLeftLowerRight
+                | Orientation::UpperRightLowerLeft
+        )
+    }
+
+    /// Whether the source's x axis, and its y axis, are read backwards.
+    pub(crate) fn mirrors(self) -> [bool; 2] {
+        match self {
+            Orientation::Identity | Orientation::UpperLeftLowerRight => [false, false],
+            Orientation::Right90 | Orientation::Vertical => [false, true],
+            Orientation::Left90 | Orientation::Horizontal => [true, false],
+            Orientation::Turn180 | Orientation::UpperRightLowerLeft => [true, true],
+        }
+    }
+}
+
 /// A size and the shape of its pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Display {

@@ -5,7 +5,10 @@ use std::sync::OnceLock;
 
 use hip_dispatch::host::{HostKernel, HostLaunch};
 
+use crate::any::AnyParams;
 use crate::params::ConvertParams;
+use crate::prebuilt::{ANY, CONVERT, SAME};
+use crate::same::SameParams;
 
 /// Instruction sets that the kernels were compiled for, plainest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,21 +89,45 @@ macro_rules! level {
                 convert_yuv420_8_scaled convert_yuv420_8_unscaled
                 convert_yuv420_16_scaled convert_yuv420_16_unscaled
                 convert_packed_8_scaled convert_packed_8_unscaled
-                convert_planar_8_scaled convert_planar_8_unscaled);
+                convert_planar_8_scaled convert_planar_8_unscaled;
+                any_plain any_light;
+                same_pairs8_packed same_planes8_packed same_pairs16_packed
+                same_pairs8_planar same_planes8_planar same_pairs16_planar
+                same_quads_pairs same_quads_planes);
         }
     };
-    (@functions $suffix:literal $($name:ident)*) => {
+    (@functions $suffix:literal $($few:ident)*; $($any:ident)*; $($same:ident)*) => {
         unsafe extern "C" {
             $(
-                #[link_name = concat!(stringify!($name), $suffix)]
-                fn $name(args: *const *const c_void, launch: *const HostLaunch, first: u64, end: u64);
+                #[link_name = concat!(stringify!($few), $suffix)]
+                fn $few(args: *const *const c_void, launch: *const HostLaunch, first: u64, end: u64);
+            )*
+            $(
+                #[link_name = concat!(stringify!($any), $suffix)]
+                fn $any(args: *const *const c_void, launch: *const HostLaunch, first: u64, end: u64);
+            )*
+            $(
+                #[link_name = concat!(stringify!($same), $suffix)]
+                fn $same(args: *const *const c_void, launch: *const HostLaunch, first: u64, end: u64);
             )*
         }
-        pub(super) static TABLE: [HostKernel; 8] = [$(HostKernel {
-            name: stringify!($name),
-            function: $name,
-            arg_sizes: &[size_of::<ConvertParams>()],
-        }),*];
+        pub(super) static TABLE: [HostKernel; CONVERT.len() + ANY.len() + SAME.len()] = [
+            $(HostKernel {
+                name: stringify!($few),
+                function: $few,
+                arg_sizes: &[size_of::<ConvertParams>()],
+            },)*
+            $(HostKernel {
+                name: stringify!($any),
+                function: $any,
+                arg_sizes: &[size_of::<AnyParams>()],
+            },)*
+            $(HostKernel {
+                name: stringify!($same),
+                function: $same,
+                arg_sizes: &[size_of::<SameParams>()],
+            },)*
+        ];
     };
 }
 
@@ -134,7 +161,7 @@ pub(crate) mod tests {
     use crate::format::PixelFormat;
     use crate::frame::PlaneView;
     use crate::geometry::Rect;
-    use crate::params::{Method, Plan};
+    use crate::params::{Layout, Method, Plan};
     use crate::prebuilt::CONVERT;
     use hip_core::DevicePtr;
 
@@ -142,7 +169,7 @@ pub(crate) mod tests {
     fn the_best_level_is_available() {
         assert!(HostLevel::best().is_available());
         assert!(host_kernels_at(HostLevel::Baseline).is_some());
-        assert_eq!(host_kernels().len(), CONVERT.len());
+        assert_eq!(host_kernels().len(), CONVERT.len() + ANY.len() + SAME.len());
     }
 
     #[test]
@@ -194,7 +221,7 @@ pub(crate) mod tests {
         let mut source = Frame::of_noise();
         let mut destination = Frame(vec![0x5a5a_5a5a_5a5a_5a5a; 4 * Frame::PLANE / 8]);
         let mut params = plan.params();
-        params.set_source(plan.input.format, plan.src_rect, &source.planes());
+        params.set_source(plan, &source.planes());
         params.set_destination(&destination.planes());
         let grid = [0, 1].map(|axis| [WIDTH, HEIGHT][axis].div_ceil(tile[axis] * block[axis]));
         let launch = HostLaunch {
@@ -225,13 +252,17 @@ pub(crate) mod tests {
             _ => &[PixelFormat::Rgbp],
         };
         let width = if number % 2 == 1 { WIDTH } else { 200 };
-        PixelFormat::ALL.into_iter().flat_map(move |input| {
+        let inputs = PixelFormat::ALL
+            .into_iter()
+            .filter_map(|input| Some((input, Layout::of(input)?)));
+        inputs.flat_map(move |(input, layout)| {
             outputs.iter().map(move |output| Plan {
                 input: FrameDescription::new(input, width, HEIGHT),
                 output: FrameDescription::new(*output, WIDTH, HEIGHT),
                 src_rect: Rect::of_size(width, HEIGHT),
                 dst_rect: Rect::of_size(WIDTH, HEIGHT),
                 method: Method::Bilinear,
+                layouts: [layout, Layout::of(*output).expect("one of the seven")],
             })
         })
     }
@@ -254,7 +285,7 @@ pub(crate) mod tests {
 
     #[test]
     fn any_block_shape_gives_the_same_pixels() {
-        for (number, kernel) in host_kernels().iter().enumerate() {
+        for (number, kernel) in host_kernels()[..CONVERT.len()].iter().enumerate() {
             for plan in plans(number) {
                 let whole = run(kernel, &plan, tile_of(number), [1024, 1]);
                 for block in [[32, 8], [1, 1], [7, 3]] {
@@ -273,7 +304,9 @@ pub(crate) mod tests {
                 println!("skipped: this processor has no {level:?}");
                 continue;
             };
-            for (number, (kernel, plain)) in kernels.iter().zip(baseline).enumerate() {
+            for (number, (kernel, plain)) in
+                kernels.iter().zip(baseline).take(CONVERT.len()).enumerate()
+            {
                 for plan in plans(number) {
                     let found = run(kernel, &plan, tile_of(number), [64, 4]);
                     let expected = run(plain, &plan, tile_of(number), [64, 4]);

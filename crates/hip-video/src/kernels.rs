@@ -1,19 +1,20 @@
 //! The kernels loaded on a device, shared by its converters.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use hip_core::Device;
-use hip_rtc::{Function, KernelModule};
+use hip_rtc::{Function, KernelModule, Prebuilt};
 
 use crate::error::Result;
-use crate::prebuilt::CONVERT;
 
-/// The conversion kernels of one device, each loaded when it is first needed. As long as someone
-/// keeps this (every converter does), further converters on the device load nothing twice.
+/// The kernels of one device, each loaded when it is first needed. As long as someone keeps this
+/// (every converter does), further converters on the device load nothing twice.
 #[derive(Debug)]
 pub struct Kernels {
     device: Device,
-    loaded: Mutex<[Option<Function>; CONVERT.len()]>,
+    /// By the entry point's name.
+    loaded: Mutex<HashMap<&'static str, Function>>,
 }
 
 /// Those that somebody keeps. They are few: one for each context in use.
@@ -31,10 +32,9 @@ impl Kernels {
         {
             return found;
         }
-        let loaded = Mutex::new([const { None }; CONVERT.len()]);
         let kernels = Arc::new(Kernels {
             device: device.clone(),
-            loaded,
+            loaded: Mutex::default(),
         });
         kept.push(Arc::downgrade(&kernels));
         kernels
@@ -45,15 +45,15 @@ impl Kernels {
         &self.device
     }
 
-    /// The entry point of that number in [`CONVERT`], loaded if it was not.
-    pub(crate) fn get(&self, number: usize) -> Result<Function> {
+    /// The entry point of a module, loaded if it was not.
+    pub(crate) fn get(&self, prebuilt: &'static Prebuilt) -> Result<Function> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(function) = &loaded[number] {
+        if let Some(function) = loaded.get(prebuilt.name) {
             return Ok(function.clone());
         }
-        let prebuilt = &CONVERT[number];
         let function =
             KernelModule::from_prebuilt(&self.device, prebuilt)?.function(prebuilt.name)?;
-        Ok(loaded[number].insert(function).clone())
+        loaded.insert(prebuilt.name, function.clone());
+        Ok(function)
     }
 }

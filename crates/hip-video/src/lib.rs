@@ -13,6 +13,7 @@
 //! A converter validates sizes, rectangles, strides and alignment. That the planes are memory is
 //! vouched for by whoever makes a view of them.
 
+mod any;
 pub mod colour;
 mod converter;
 mod description;
@@ -24,16 +25,20 @@ mod frame;
 mod geometry;
 mod host;
 mod kernels;
+mod light;
 mod params;
 pub mod prebuilt;
+mod same;
+mod work;
 
 pub use colour::{ChromaSite, Matrix, Range};
-pub use converter::{Converter, ConverterConfig};
+pub use converter::{AlphaMode, Border, Converter, ConverterConfig, Normalisation};
 pub use description::{FrameDescription, MAX_SIZE};
 pub use error::{Error, Result};
-pub use format::{FormatInfo, Layout, PixelFormat, PlaneInfo};
+pub use format::{ComponentInfo, FormatInfo, Model, PixelFormat, PlaneInfo, SampleKind};
 pub use frame::{FrameView, FrameViewMut, PlaneView};
-pub use geometry::{Display, Rect, letterbox};
+pub use geometry::{Display, FineRect, Orientation, Rect, letterbox};
 pub use host::{HostLevel, host_kernels, host_kernels_at};
 pub use kernels::Kernels;
-pub use params::Method;
+pub use light::{LightChange, LightDescription, Primaries, REFERENCE_WHITE, ToneMap, Transfer};
+pub use params::{Cubic, Lobes, Method};

@@ -5,7 +5,7 @@ use hip_rtc::KernelArg;
 
 use crate::colour::Affine;
 use crate::description::FrameDescription;
-use crate::format::{Layout, PixelFormat};
+use crate::format::PixelFormat;
 use crate::frame::PlaneView;
 use crate::geometry::{FixedAxis, Rect};
 
@@ -18,6 +18,94 @@ pub enum Method {
     Bilinear,
     /// The pixel whose area holds the position.
     Nearest,
+    /// The average of the area that a destination pixel covers where the picture shrinks, else as
+    /// bilinear.
+    Area,
+    /// A piecewise cubic over four samples, widened where the picture shrinks.
+    Bicubic(Cubic),
+    /// A windowed sinc, widened where the picture shrinks.
+    Lanczos(Lobes),
+    /// On each axis: area where the picture shrinks, else bilinear.
+    Auto,
+}
+
+/// The parameters B and C of a cubic filter (Mitchell and Netravali 1988), in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Cubic {
+    b: i16,
+    c: i16,
+}
+
+impl Cubic {
+    /// B = 0, C = 1/2: passes through the samples.
+    pub const CATMULL_ROM: Cubic = Cubic { b: 0, c: 500 };
+    /// B = C = 1/3 (to a thousandth): the authors' choice between blur and ringing.
+    pub const MITCHELL: Cubic = Cubic { b: 333, c: 333 };
+
+    /// Parameters in -1..=1 (beyond that they are clamped), kept to a thousandth.
+    pub fn new(b: f64, c: f64) -> Cubic {
+        let thousandths = |value: f64| (value.clamp(-1.0, 1.0) * 1000.0).round() as i16;
+        Cubic {
+            b: thousandths(b),
+            c: thousandths(c),
+        }
+    }
+
+    /// B and C.
+    pub fn parameters(self) -> [f64; 2] {
+        [self.b, self.c].map(|value| f64::from(value) / 1000.0)
+    }
+}
+
+/// How many lobes of a sinc to either side a Lanczos filter has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lobes(u8);
+
+impl Lobes {
+    /// The usual three.
+    pub const THREE: Lobes = Lobes(3);
+
+    /// 2, 3 or 4; `None` for any other number.
+    pub fn new(lobes: u8) -> Option<Lobes> {
+        (2..=4).contains(&lobes).then_some(Lobes(lobes))
+    }
+
+    /// The number.
+    pub fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// How the samples of the formats lie that have kernels of their own (`convert.cu`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Y; then Cb and Cr in turn.
+    Yuv420Pairs,
+    /// Y; Cb; Cr.
+    Yuv420Planes,
+    /// One plane; `shifts` says at which bit of a little-endian word R, G, B and A lie. A format
+    /// without alpha has 24 there.
+    Packed { shifts: [i32; 4] },
+    /// R; G; B.
+    Planar,
+}
+
+impl Layout {
+    /// `None` for formats that only `any.cu` converts.
+    pub(crate) fn of(format: PixelFormat) -> Option<Layout> {
+        Some(match format {
+            PixelFormat::Nv12 | PixelFormat::P010Le => Layout::Yuv420Pairs,
+            PixelFormat::I420 => Layout::Yuv420Planes,
+            PixelFormat::Rgba | PixelFormat::Rgb => Layout::Packed {
+                shifts: [0, 8, 16, 24],
+            },
+            PixelFormat::Bgra => Layout::Packed {
+                shifts: [16, 8, 0, 24],
+            },
+            PixelFormat::Rgbp => Layout::Planar,
+            _ => return None,
+        })
+    }
 }
 
 /// `CONVERT_READ_*` of `convert_params.h`.
@@ -83,6 +171,7 @@ pub(crate) struct Plan {
     pub(crate) src_rect: Rect,
     pub(crate) dst_rect: Rect,
     pub(crate) method: Method,
+    pub(crate) layouts: [Layout; 2],
 }
 
 impl Plan {
@@ -100,22 +189,19 @@ impl Plan {
         let site_in = self.input.site.halves();
         let site_out = self.output.site.halves();
         let axes = [(src.width, dst.width), (src.height, dst.height)];
-        let luma = axes.map(|(from, to)| match self.method {
-            Method::Bilinear => FixedAxis::bilinear(from, to),
-            Method::Nearest => FixedAxis::nearest(from, to),
+        let nearest = self.method == Method::Nearest;
+        let luma = axes.map(|(from, to)| match nearest {
+            false => FixedAxis::bilinear(from, to),
+            true => FixedAxis::nearest(from, to),
         });
         let chroma = [0, 1].map(|axis| {
             let ((from, to), site_in, site_out) = (axes[axis], site_in[axis], site_out[axis]);
-            match self.method {
-                Method::Bilinear => FixedAxis::chroma_bilinear(from, to, site_in, site_out),
-                Method::Nearest => FixedAxis::chroma_nearest(from, to, site_in, site_out),
+            match nearest {
+                false => FixedAxis::chroma_bilinear(from, to, site_in, site_out),
+                true => FixedAxis::chroma_nearest(from, to, site_in, site_out),
             }
         });
         let map = Affine::between(self.input.encoding(), self.output.encoding());
-        let mut matrix = [0.0; 12];
-        for (to, from) in matrix.iter_mut().zip(map.0.iter().flatten()) {
-            *to = *from as f32;
-        }
         let size = |width: u32, height: u32| [width as i32, height as i32];
         ConvertParams {
             src: [DevicePtr(0); 4],
@@ -134,14 +220,14 @@ impl Plan {
             rect_size: size(dst.width, dst.height),
             reader: 0,
             src_step: 0,
-            src_shift: shifts(self.input.format),
+            src_shift: shifts(self.layouts[0]),
             src_alpha: i32::from(self.input.format.info().alpha),
-            dst_step: destination_step(self.output.format),
-            dst_shift: shifts(self.output.format),
-            nearest: i32::from(self.method == Method::Nearest),
+            dst_step: destination_step(self.layouts[1], self.output.format),
+            dst_shift: shifts(self.layouts[1]),
+            nearest: i32::from(nearest),
             luma_mixes: i32::from(map.0[0][1] != 0.0 || map.0[0][2] != 0.0),
             border: self.output.encoding().black(),
-            matrix,
+            matrix: map.rows(),
             box_x: match site_out[0] {
                 0 => [0.25, 0.5, 0.25],
                 _ => [0.0, 0.5, 0.5],
@@ -157,7 +243,8 @@ impl Plan {
 
 impl ConvertParams {
     /// Sets the source: which reader, and addresses and strides by component.
-    pub(crate) fn set_source(&mut self, format: PixelFormat, rect: Rect, planes: &[PlaneView; 4]) {
+    pub(crate) fn set_source(&mut self, plan: &Plan, planes: &[PlaneView; 4]) {
+        let (format, rect) = (plan.input.format, plan.src_rect);
         let aligned = |plane: PlaneView, unit: u64| {
             plane.ptr.0.is_multiple_of(unit)
                 && u64::from(plane.stride.unsigned_abs()).is_multiple_of(unit)
@@ -167,7 +254,7 @@ impl ConvertParams {
             Some(_) => moved(plane),
             None => PlaneView::NONE,
         });
-        match format.info().layout {
+        match plan.layouts[0] {
             Layout::Yuv420Pairs if format.info().depth > 8 => self.reader = reader::YUV16,
             Layout::Yuv420Pairs if aligned(planes[1], 2) => self.reader = reader::YUV8_PAIR,
             Layout::Yuv420Pairs => {
@@ -176,11 +263,14 @@ impl ConvertParams {
             }
             Layout::Yuv420Planes => (self.reader, self.src_step) = (reader::YUV8_SPLIT, 1),
             Layout::Planar => (self.reader, self.src_step) = (reader::BYTES, 1),
-            Layout::Packed { .. } if format.info().planes[0].step == 4 && aligned(planes[0], 4) => {
+            Layout::Packed { .. }
+                if format.info().planes[0].group_bytes == 4 && aligned(planes[0], 4) =>
+            {
                 self.reader = reader::QUAD;
             }
             Layout::Packed { shifts } => {
-                (self.reader, self.src_step) = (reader::BYTES, format.info().planes[0].step as i32);
+                (self.reader, self.src_step) =
+                    (reader::BYTES, format.info().planes[0].group_bytes as i32);
                 components = shifts.map(|shift| after(components[0], shift as u64 / 8));
             }
         }
@@ -205,7 +295,7 @@ fn after(plane: PlaneView, bytes: u64) -> PlaneView {
 /// The plane from the rectangle's first sample on.
 fn start(view: PlaneView, format: PixelFormat, plane: usize, rect: Rect) -> PlaneView {
     let info = format.info().planes[plane];
-    let column = (rect.x as usize / info.subsampling * info.step) as i64;
+    let column = (rect.x as usize / info.group_width * info.group_bytes) as i64;
     let row = (rect.y as usize / info.subsampling) as i64 * i64::from(view.stride);
     PlaneView {
         ptr: DevicePtr(view.ptr.0.wrapping_add_signed(row + column)),
@@ -213,18 +303,18 @@ fn start(view: PlaneView, format: PixelFormat, plane: usize, rect: Rect) -> Plan
     }
 }
 
-fn shifts(format: PixelFormat) -> [i32; 4] {
-    match format.info().layout {
+fn shifts(layout: Layout) -> [i32; 4] {
+    match layout {
         Layout::Packed { shifts } => shifts,
         _ => [0; 4],
     }
 }
 
-fn destination_step(format: PixelFormat) -> i32 {
-    match format.info().layout {
+fn destination_step(layout: Layout, format: PixelFormat) -> i32 {
+    match layout {
         Layout::Yuv420Pairs => 2,
         Layout::Yuv420Planes | Layout::Planar => 1,
-        Layout::Packed { .. } => format.info().planes[0].step as i32,
+        Layout::Packed { .. } => format.info().planes[0].group_bytes as i32,
     }
 }
 
@@ -293,6 +383,7 @@ mod tests {
             },
             dst_rect: Rect::of_size(64, 32),
             method: Method::Bilinear,
+            layouts: [Layout::of(format).expect("a format with kernels of its own"); 2],
         };
         let planes =
             [(0x1000, 64), (0x2000, -32), (0x3000, 32), (0, 0)].map(|(ptr, stride)| PlaneView {
@@ -301,7 +392,7 @@ mod tests {
             });
         let addresses = |format, planes: &[PlaneView; 4]| {
             let mut params = plan(format).params();
-            params.set_source(format, plan(format).src_rect, planes);
+            params.set_source(&plan(format), planes);
             (params.reader, params.src.map(|ptr| ptr.0))
         };
         let (reader, src) = addresses(PixelFormat::I420, &planes);
@@ -344,6 +435,7 @@ mod tests {
                 height: 8,
             },
             method: Method::Bilinear,
+            layouts: [Layout::of(PixelFormat::Rgba).expect("RGBA has kernels of its own"); 2],
         };
         assert!(plan.is_unscaled());
         plan.dst_rect.x = 1;

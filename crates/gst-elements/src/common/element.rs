@@ -9,13 +9,11 @@ use super::import::ImportSlot;
 use super::pool::{self, PoolLayout};
 
 /// What `BaseTransformImpl` of every element of ours has alike: bodies of methods that the bindings want
-/// from each type. The type has the fields `device` ([`super::device::DeviceSlot`]) and `import`
-/// ([`super::import::ImportSlot`]).
+/// from each type. The type has the field `device` ([`super::device::DeviceSlot`]).
 macro_rules! transform_glue {
     () => {
         const MODE: gst_base::subclass::BaseTransformMode =
             gst_base::subclass::BaseTransformMode::NeverInPlace;
-        const PASSTHROUGH_ON_SAME_CAPS: bool = true;
         const TRANSFORM_IP_ON_PASSTHROUGH: bool = false;
 
         fn start(&self) -> Result<(), gst::ErrorMessage> {
@@ -26,15 +24,23 @@ macro_rules! transform_glue {
             self.device.query(query) || BaseTransformImplExt::parent_query(self, direction, query)
         }
 
-        fn sink_event(&self, event: gst::Event) -> bool {
-            $crate::common::element::check_caps_event(self.obj().upcast_ref(), &event)
-                && self.parent_sink_event(event)
-        }
-
         fn unit_size(&self, caps: &gst::Caps) -> Option<usize> {
             gst_video::VideoInfo::from_caps(caps)
                 .ok()
                 .map(|info| info.size())
+        }
+    };
+}
+
+/// What the elements that copy have alike beyond [`transform_glue`]. The type has the field `import` too
+/// ([`super::import::ImportSlot`]).
+macro_rules! copy_glue {
+    () => {
+        const PASSTHROUGH_ON_SAME_CAPS: bool = true;
+
+        fn sink_event(&self, event: gst::Event) -> bool {
+            $crate::common::element::check_caps_event(self.obj().upcast_ref(), &event)
+                && self.parent_sink_event(event)
         }
 
         fn submit_input_buffer(
@@ -85,7 +91,7 @@ macro_rules! context_glue {
     };
 }
 
-pub(crate) use {context_glue, property_glue, transform_glue};
+pub(crate) use {context_glue, copy_glue, property_glue, transform_glue};
 
 /// The two always-there pads.
 pub(crate) fn pad_templates(sink: &gst::Caps, src: &gst::Caps) -> Vec<gst::PadTemplate> {

@@ -7,6 +7,7 @@ use gst_video::VideoInfo;
 use hip_core::{Device, Stream};
 
 use super::caps::{MemoryFeature, memory_of, to_system};
+use super::crop::{frame_size, resized};
 use super::device::DeviceSlot;
 use super::element::outlives_memory;
 use super::error::Error;
@@ -141,6 +142,11 @@ impl Importer {
         })
     }
 
+    /// Width and height of the frames.
+    fn frame_size(&self) -> (u32, u32) {
+        (self.staging.info.width(), self.staging.info.height())
+    }
+
     /// The same frame, with its times, flags and metas, in device memory of ours.
     ///
     /// # Errors
@@ -210,10 +216,18 @@ impl ImportSlot {
         if is_ours(&buffer, &device, MemoryKind::Device) {
             return Ok(buffer);
         }
+        let size = frame_size(&buffer, &info);
         let known = lock(&self.0).importer.clone();
-        let importer = match known {
+        let importer = match known.filter(|known| known.frame_size() == size) {
             Some(importer) => importer,
-            None => Arc::new(Importer::new(&device, &caps, &info)?),
+            None => {
+                // What is cropped away is imported too: the crop counts from the frame's corner.
+                let mut caps = caps;
+                caps.make_mut().set("width", size.0 as i32);
+                caps.make_mut().set("height", size.1 as i32);
+                let info = resized(&info, size)?;
+                Arc::new(Importer::new(&device, &caps, &info)?)
+            }
         };
         let imported = importer.import(&stream, &buffer)?;
         let mut state = lock(&self.0);

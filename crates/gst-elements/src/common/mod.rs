@@ -1,6 +1,7 @@
 //! What the elements have in common.
 
 pub(crate) mod caps;
+pub(crate) mod crop;
 pub(crate) mod device;
 pub(crate) mod element;
 pub(crate) mod error;

@@ -1,5 +1,6 @@
 //! Where the rows of a frame lie in a buffer's memories.
 
+use hip_video::PixelFormat;
 use smallvec::SmallVec;
 
 use super::error::Error;
@@ -18,6 +19,15 @@ pub(crate) struct PlaneShape {
 
 /// The shapes of a frame's planes, from the format alone.
 pub(crate) fn plane_shapes(info: &gst_video::VideoInfo) -> Planes<PlaneShape> {
+    if let Some(format) = PixelFormat::from_gst(info.format()) {
+        // The table knows what GStreamer's components do not tell: groups of pixels (v210, YUY2).
+        let (width, height) = (info.width() as usize, info.field_height() as usize);
+        let shape = |plane| PlaneShape {
+            row_bytes: format.row_bytes(plane, width),
+            rows: format.rows(plane, height),
+        };
+        return (0..format.info().planes.len()).map(shape).collect();
+    }
     let mut shapes = Planes::from_elem(
         PlaneShape {
             row_bytes: 0,
@@ -160,6 +170,11 @@ mod tests {
         check("YUY2", &[(12, 3)]);
         check("NV24", &[(5, 3), (10, 3)]);
         check("Y42B", &[(5, 3), (3, 3), (3, 3)]);
+        check("v210", &[(16, 3)]);
+        check("Y410", &[(20, 3)]);
+        check("A420_10LE", &[(10, 3), (6, 2), (6, 2), (10, 3)]);
+        // Copied without being converted.
+        check("AYUV64", &[(40, 3)]);
     }
 
     #[test]

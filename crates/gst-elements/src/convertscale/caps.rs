@@ -1,53 +1,128 @@
 //! Which frames can become which.
 
 use gst::prelude::*;
+use gst_video::VideoColorimetry;
+use hip_video::{AlphaMode, Orientation, PixelFormat};
 
+use super::base::Abilities;
+use super::light;
+use super::options::Options;
 use crate::common::caps::{MemoryFeature, append_hip, structures};
 
-/// The fields that a conversion is free to change, apart from size and aspect ratio.
-const CONVERTED: [&str; 3] = ["format", "colorimetry", "chroma-site"];
+/// The fields that say what samples mean; the last two describe HDR content.
+const COLOUR: [&str; 5] = [
+    "format",
+    "colorimetry",
+    "chroma-site",
+    "mastering-display-info",
+    "content-light-level",
+];
 
 /// What the frames of `caps` can become, seen from either side: themselves, and, if they are
-/// progressive, frames of any format, colour and size.
+/// progressive, frames of any size, or of any format and colour, or both, as the element is able to.
 ///
 /// Interlaced frames only pass through: their fields would have to be scaled one by one, and
-/// their chroma lies elsewhere.
-pub(super) fn transform_caps(caps: &gst::CapsRef) -> gst::Caps {
+/// their chroma lies elsewhere. So they are refused where the options change even frames of the same caps.
+pub(super) fn transform_caps(
+    caps: &gst::CapsRef,
+    abilities: Abilities,
+    options: &Options,
+) -> gst::Caps {
     let mut result = gst::Caps::new_empty();
     let target = result.make_mut();
     for (structure, memory) in structures(caps) {
         if memory != MemoryFeature::Hip {
             continue;
         }
-        append_hip(target, structure.to_owned());
+        if let Some(unchanged) = unchanged(structure, options) {
+            append_hip(target, unchanged);
+        }
         let progressive = "progressive".to_value();
         let mode = structure.value("interlace-mode").ok();
         if mode.is_none_or(|mode| mode.intersect(&progressive).is_some()) {
-            append_hip(target, converted(structure));
+            append_hip(target, converted(structure, abilities, options));
         }
     }
     result.simplify();
     result
 }
 
-fn converted(structure: &gst::StructureRef) -> gst::Structure {
-    let mut converted = structure.to_owned();
-    converted.remove_fields(CONVERTED);
-    for name in ["width", "height"] {
-        converted.set(name, gst::IntRange::new(1, i32::MAX));
+/// What of a structure passes through.
+fn unchanged(structure: &gst::StructureRef, options: &Options) -> Option<gst::Structure> {
+    if options.orientation() != Orientation::Identity {
+        return None;
     }
-    if converted.has_field("pixel-aspect-ratio") {
-        let least = gst::Fraction::new(1, i32::MAX);
-        let most = gst::Fraction::new(i32::MAX, 1);
-        converted.set("pixel-aspect-ratio", gst::FractionRange::new(least, most));
+    let mut unchanged = structure.to_owned();
+    if options.alpha() != AlphaMode::Copy {
+        let opaque = formats(structure)
+            .unwrap_or_else(|| PixelFormat::ALL.to_vec())
+            .into_iter()
+            .filter(|format| !format.info().alpha);
+        let names: Vec<_> = opaque.map(PixelFormat::name).collect();
+        match names[..] {
+            [] => return None,
+            [name] => unchanged.set("format", name),
+            _ => unchanged.set("format", gst::List::new(names)),
+        }
+    }
+    Some(unchanged)
+}
+
+/// The formats that a structure allows, in its order; `None` where it allows any.
+pub(super) fn formats(structure: &gst::StructureRef) -> Option<Vec<PixelFormat>> {
+    let format = structure.value("format").ok()?;
+    if let Ok(name) = format.get::<&str>() {
+        return Some(PixelFormat::from_name(name).into_iter().collect());
+    }
+    let list = format.get::<gst::ListRef>().ok()?;
+    let named = |value: &gst::glib::SendValue| PixelFormat::from_name(value.get::<&str>().ok()?);
+    Some(list.iter().filter_map(named).collect())
+}
+
+fn converted(
+    structure: &gst::StructureRef,
+    abilities: Abilities,
+    options: &Options,
+) -> gst::Structure {
+    let mut converted = structure.to_owned();
+    if abilities.converts {
+        let stays = options.converts_light() && has_unsupported_transfer(structure);
+        converted.remove_fields(
+            COLOUR
+                .into_iter()
+                .filter(|name| !(stays && *name == "colorimetry")),
+        );
+    }
+    if abilities.scales {
+        for name in ["width", "height"] {
+            converted.set(name, gst::IntRange::new(1, i32::MAX));
+        }
+        if converted.has_field("pixel-aspect-ratio") {
+            let least = gst::Fraction::new(1, i32::MAX);
+            let most = gst::Fraction::new(i32::MAX, 1);
+            converted.set("pixel-aspect-ratio", gst::FractionRange::new(least, most));
+        }
     }
     converted.set("interlace-mode", "progressive");
     converted
 }
 
+/// Whether the structure's colorimetry is one whose light cannot be told.
+fn has_unsupported_transfer(structure: &gst::StructureRef) -> bool {
+    let text = structure.get::<&str>("colorimetry").ok();
+    let colorimetry = text.and_then(|text| text.parse::<VideoColorimetry>().ok());
+    colorimetry.is_some_and(|colorimetry| light::is_unsupported(colorimetry.transfer()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gst_video::{VideoAlphaMode, VideoGammaMode, VideoOrientationMethod};
+
+    const BOTH: Abilities = Abilities {
+        converts: true,
+        scales: true,
+    };
 
     fn hip(fields: &str) -> gst::Caps {
         gst::init().unwrap();
@@ -56,10 +131,14 @@ mod tests {
             .unwrap()
     }
 
+    fn both(from: &gst::Caps) -> gst::Caps {
+        transform_caps(from, BOTH, &Options::default())
+    }
+
     #[test]
     fn progressive_frames_become_anything() {
         let from = hip("format=NV12,width=64,height=32,pixel-aspect-ratio=1/1,colorimetry=bt709");
-        let to = transform_caps(&from);
+        let to = both(&from);
         for target in [
             "format=RGBA,width=1,height=4000,pixel-aspect-ratio=3/4",
             "format=I420,width=64,height=32,pixel-aspect-ratio=1/1,colorimetry=bt601",
@@ -73,11 +152,28 @@ mod tests {
     }
 
     #[test]
+    fn each_half_keeps_what_is_the_others() {
+        let from = hip("format=NV12,width=64,height=32,colorimetry=bt709");
+        let halves = [true, false].map(|converts| Abilities {
+            converts,
+            scales: !converts,
+        });
+        let [convert, scale] = halves.map(|half| transform_caps(&from, half, &Options::default()));
+        let (format, size) = (
+            hip("format=RGBA,width=64,height=32,colorimetry=sRGB"),
+            hip("format=NV12,width=99,height=2,colorimetry=bt709"),
+        );
+        assert!(convert.can_intersect(&format) && !convert.can_intersect(&size));
+        assert!(scale.can_intersect(&size) && !scale.can_intersect(&format));
+        assert!(!scale.can_intersect(&hip("format=NV12,width=9,height=9,colorimetry=bt601")));
+    }
+
+    #[test]
     fn interlaced_frames_only_pass() {
         let from = hip("format=NV12,width=64,height=32,interlace-mode=interleaved");
-        assert_eq!(transform_caps(&from), from);
+        assert_eq!(both(&from), from);
         let either = hip("format=NV12,width=64,height=32,interlace-mode={progressive,mixed}");
-        let to = transform_caps(&either);
+        let to = both(&either);
         assert!(to.can_intersect(&hip(
             "format=RGB,width=1,height=1,interlace-mode=progressive"
         )));
@@ -86,8 +182,43 @@ mod tests {
     }
 
     #[test]
+    fn interlaced_frames_that_would_change_are_refused() {
+        let to = |options: &Options| {
+            let from = hip("format={NV12,RGBA},width=64,height=32,interlace-mode=interleaved");
+            transform_caps(&from, BOTH, options)
+        };
+        let turned = Options {
+            direction: VideoOrientationMethod::_180,
+            ..Options::default()
+        };
+        assert!(to(&turned).is_empty());
+        let set = Options {
+            alpha_mode: VideoAlphaMode::Set,
+            ..Options::default()
+        };
+        let expected = hip("format=NV12,width=64,height=32,interlace-mode=interleaved");
+        assert_eq!(to(&set), expected);
+    }
+
+    #[test]
+    fn light_that_cannot_be_told_stays() {
+        // 9 is log100.
+        let from = hip("format=NV12,width=64,height=32,colorimetry=(string)2:3:9:1");
+        let other = hip("format=NV12,width=64,height=32,colorimetry=bt709");
+        assert!(both(&from).can_intersect(&other));
+        let remap = Options {
+            gamma_mode: VideoGammaMode::Remap,
+            ..Options::default()
+        };
+        let to = transform_caps(&from, BOTH, &remap);
+        assert!(!to.can_intersect(&other), "{to}");
+        let same = hip("format=I420,width=6,height=3,colorimetry=(string)2:3:9:1");
+        assert!(to.can_intersect(&same), "{to}");
+    }
+
+    #[test]
     fn frame_rate_stays() {
-        let to = transform_caps(&hip("format=NV12,width=64,height=32,framerate=25/1"));
+        let to = both(&hip("format=NV12,width=64,height=32,framerate=25/1"));
         assert!(!to.can_intersect(&hip("format=NV12,width=64,height=32,framerate=30/1")));
     }
 
@@ -95,6 +226,6 @@ mod tests {
     fn other_memory_is_not_taken() {
         gst::init().unwrap();
         let system: gst::Caps = "video/x-raw,format=NV12".parse().unwrap();
-        assert!(transform_caps(&system).is_empty());
+        assert!(both(&system).is_empty());
     }
 }

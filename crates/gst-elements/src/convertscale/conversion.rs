@@ -2,90 +2,172 @@ use gst_hip::{DeviceFrame, PlaneRef};
 use gst_video::VideoInfo;
 use hip_core::{Device, Stream};
 use hip_video::{
-    Converter, ConverterConfig, Display, FrameDescription, FrameView, FrameViewMut, PlaneView,
-    letterbox,
+    AlphaMode, Converter, ConverterConfig, Display, FrameDescription, FrameView, FrameViewMut,
+    Model, PlaneView, letterbox,
 };
 
-use super::MethodChoice;
+use super::light::{self, Side};
+use super::method::DitherChoice;
+use super::options::Options;
+use super::placement::Placement;
+use super::source::Source;
+use crate::common::caps::video_info;
 use crate::common::error::Error;
 use crate::common::planes::Planes;
-
-/// What the user can change while frames flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Options {
-    pub(super) add_borders: bool,
-    pub(super) method: MethodChoice,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            add_borders: true,
-            method: MethodChoice::default(),
-        }
-    }
-}
 
 /// The frames of both sides.
 #[derive(Debug)]
 pub(super) struct Frames {
     pub(super) input: VideoInfo,
     pub(super) output: VideoInfo,
+    /// How bright the content of either side is, in cd/m².
+    peaks: [Option<u32>; 2],
 }
 
 impl Frames {
     /// # Errors
-    /// Interlaced frames would have to change.
-    pub(super) fn new(input: VideoInfo, output: VideoInfo) -> Result<Frames, Error> {
-        let frames = Frames { input, output };
-        let interlaced = frames.input.is_interlaced() || frames.output.is_interlaced();
-        if interlaced && !frames.are_the_same() {
+    /// The caps describe no frame.
+    pub(super) fn new(incaps: &gst::CapsRef, outcaps: &gst::CapsRef) -> Result<Frames, Error> {
+        Ok(Frames {
+            input: video_info(incaps)?,
+            output: video_info(outcaps)?,
+            peaks: [light::peak(incaps), light::peak(outcaps)],
+        })
+    }
+
+    /// Whether a side has fields, which only pass through.
+    pub(super) fn are_interlaced(&self) -> bool {
+        self.input.is_interlaced() || self.output.is_interlaced()
+    }
+
+    /// What a buffer holds. Crop metadata of interlaced frames goes on with them.
+    ///
+    /// # Errors
+    /// The crop metadata names no part of the frame.
+    pub(super) fn source(&self, buffer: &gst::BufferRef) -> Result<Source, Error> {
+        match self.are_interlaced() {
+            true => Ok(Source::whole(&self.input)),
+            false => Source::of(buffer, &self.input),
+        }
+    }
+
+    /// Where the picture comes to lie.
+    pub(super) fn placement(&self, options: &Options, source: &Source) -> Placement {
+        let orientation = options.orientation();
+        let output = display(&self.output);
+        let whole = hip_video::Rect::of_size(output.width, output.height);
+        let picture = if options.add_borders {
+            let mut shown = Display {
+                width: source.picture.width,
+                height: source.picture.height,
+                ..display(&self.input)
+            };
+            if orientation.swaps_axes() {
+                let (across, down) = shown.pixel_aspect;
+                shown = Display {
+                    width: shown.height,
+                    height: shown.width,
+                    pixel_aspect: (down, across),
+                };
+            }
+            let format = hip_video::PixelFormat::from_gst(self.output.format());
+            letterbox(shown, output, format.is_some_and(|f| f.is_subsampled()))
+        } else {
+            whole
+        };
+        Placement {
+            source: source.picture,
+            picture,
+            orientation,
+        }
+    }
+
+    /// What converts these frames.
+    ///
+    /// # Errors
+    /// Formats or colours are not supported.
+    fn config(&self, options: &Options, source: &Source) -> Result<ConverterConfig, Error> {
+        // Colours that caps leave open go by the size that they state, also where the frame is larger.
+        let input = FrameDescription {
+            width: source.frame.0,
+            height: source.frame.1,
+            ..FrameDescription::from_video_info(&self.input)?
+        };
+        let output = FrameDescription::from_video_info(&self.output)?;
+        let placement = self.placement(options, source);
+        let depth = |frame: &FrameDescription| frame.format.info().depth;
+        let side = |info, peak| Side { info, peak };
+        let mut config = ConverterConfig::new(input, output);
+        config.method = options.method();
+        config.src_rect = Some(placement.source.into());
+        config.dst_rect = Some(placement.picture.into());
+        config.orientation = placement.orientation;
+        config.border = options.border();
+        config.alpha = options.alpha();
+        config.dither = options.dither == DitherChoice::Bayer && depth(&output) < depth(&input);
+        config.light = light::change(
+            options,
+            side(&self.input, self.peaks[0]),
+            side(&self.output, self.peaks[1]),
+        )?;
+        Ok(config)
+    }
+
+    /// Whether there is nothing to do: same samples, and same meaning of them as far as the options
+    /// want it converted.
+    ///
+    /// # Errors
+    /// Formats or colours are not supported, or interlaced frames would have to change.
+    pub(super) fn need_nothing(&self, options: &Options, source: &Source) -> Result<bool, Error> {
+        let config = self.config(options, source)?;
+        let (input, output) = (&config.input, &config.output);
+        let placement = self.placement(options, source);
+        let same = have_same_samples(input, output)
+            && placement.is_identity(input.width, input.height)
+            && self.input.interlace_mode() == self.output.interlace_mode()
+            && config.light.is_none()
+            && (config.alpha == AlphaMode::Copy || !output.format.info().alpha);
+        if !same && self.are_interlaced() {
             return Err(Error::input(
                 "interlaced frames can only pass through unchanged",
             ));
         }
-        Ok(frames)
+        Ok(same)
     }
 
-    /// Whether there is nothing to do: same pixels, and same meaning of them as far as it is ever
-    /// changed.
-    pub(super) fn are_the_same(&self) -> bool {
-        let (a, b) = (&self.input, &self.output);
-        let pixels = a.format() == b.format()
-            && (a.width(), a.height()) == (b.width(), b.height())
-            && a.par() == b.par()
-            && a.interlace_mode() == b.interlace_mode();
-        let meaning = (a.colorimetry() == b.colorimetry() && a.chroma_site() == b.chroma_site())
-            || matches!(
-                (FrameDescription::from_video_info(a), FrameDescription::from_video_info(b)),
-                (Ok(a), Ok(b)) if a == b
-            );
-        pixels && meaning
-    }
-
-    /// Loads what converts these frames.
+    /// Loads what converts frames of this source.
     ///
     /// # Errors
     /// The colours or sizes are not supported, or the device has no kernel.
-    pub(super) fn converter(&self, device: &Device, options: Options) -> Result<Converter, Error> {
-        let input = FrameDescription::from_video_info(&self.input)?;
-        let output = FrameDescription::from_video_info(&self.output)?;
-        let mut config = ConverterConfig::new(input, output);
-        config.method = options.method.into();
-        if options.add_borders {
-            let even = output.format.is_subsampled();
-            config.dst_rect = Some(letterbox(display(&self.input), display(&self.output), even));
-        }
-        Ok(Converter::new(device, &config)?)
+    pub(super) fn conversion(
+        &self,
+        device: &Device,
+        options: &Options,
+        source: &Source,
+    ) -> Result<Conversion, Error> {
+        Ok(Conversion {
+            converter: Converter::new(device, &self.config(options, source)?)?,
+            input: source.info(&self.input)?,
+            output: self.output.clone(),
+        })
     }
+}
 
+/// What converts frames, loaded on a device.
+#[derive(Debug)]
+pub(super) struct Conversion {
+    converter: Converter,
+    input: VideoInfo,
+    output: VideoInfo,
+}
+
+impl Conversion {
     /// Enqueues the conversion of a frame. Nothing is waited for.
     ///
     /// # Errors
     /// A buffer is not device memory or too small, or a device call fails.
     pub(super) fn convert(
         &self,
-        converter: &Converter,
         stream: &Stream,
         input: &gst::BufferRef,
         output: &mut gst::BufferRef,
@@ -97,12 +179,21 @@ impl Frames {
         let source = unsafe { FrameView::new(&views(from.planes())) };
         // SAFETY: as above; the output is a writable buffer, so it is another than the input.
         let destination = unsafe { FrameViewMut::new(&views(to.planes())) };
-        converter.convert(stream, &source, &destination)?;
+        self.converter.convert(stream, &source, &destination)?;
         let event = stream.record()?;
         from.finish(&event)?;
         to.finish(&event)?;
         Ok(())
     }
+}
+
+/// Whether equal samples of both mean the same, light apart.
+fn have_same_samples(a: &FrameDescription, b: &FrameDescription) -> bool {
+    let same = (a.format, a.width, a.height, a.range, a.premultiplied)
+        == (b.format, b.width, b.height, b.range, b.premultiplied);
+    // Grey has no colour for a matrix to mix.
+    let matrix = a.format.info().model != Model::Yuv || a.matrix == b.matrix;
+    same && matrix && (!a.format.is_subsampled() || a.site == b.site)
 }
 
 fn views(planes: &[PlaneRef]) -> Planes<PlaneView> {

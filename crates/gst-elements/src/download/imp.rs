@@ -90,6 +90,7 @@ impl ElementImpl for HipDownload {
 
 impl BaseTransformImpl for HipDownload {
     element::transform_glue!();
+    element::copy_glue!();
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         *lock(&self.info) = None;

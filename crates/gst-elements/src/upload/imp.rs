@@ -114,6 +114,7 @@ impl ElementImpl for HipUpload {
 
 impl BaseTransformImpl for HipUpload {
     element::transform_glue!();
+    element::copy_glue!();
 
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         let state = lock(&self.state).take();

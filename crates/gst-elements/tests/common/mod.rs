@@ -93,12 +93,15 @@ fn colour_fields(info: &FrameInfo) -> String {
         Range::Full => 1,
         Range::Limited => 2,
     };
+    let light = format!("{}:{}", transfer_number(info), primaries_number(info));
     if info.format.family() == Family::Rgb {
-        return format!(",colorimetry={range}:1:7:1");
+        return format!(",colorimetry=(string){range}:1:{light}");
     }
     let matrix = match info.matrix {
-        Matrix::Bt601 => 4,
+        Matrix::Fcc => 2,
         Matrix::Bt709 => 3,
+        Matrix::Bt601 => 4,
+        Matrix::Smpte240m => 5,
         Matrix::Bt2020 => 6,
     };
     let site = match info.site {
@@ -108,7 +111,31 @@ fn colour_fields(info: &FrameInfo) -> String {
         ChromaSite::Top => "v-cosited",
         other => panic!("GStreamer has no name for {other:?}"),
     };
-    format!(",colorimetry={range}:{matrix}:5:1,chroma-site={site}")
+    format!(",colorimetry=(string){range}:{matrix}:{light},chroma-site={site}")
+}
+
+/// GStreamer's number of the transfer function, of those that tests use.
+fn transfer_number(info: &FrameInfo) -> u32 {
+    use hip_oracle::Transfer;
+    match info.transfer {
+        Transfer::Bt709 => 5,
+        Transfer::Srgb => 7,
+        Transfer::Gamma28 => 8,
+        Transfer::Pq => 14,
+        Transfer::Hlg => 15,
+        other => panic!("no test uses {other:?}"),
+    }
+}
+
+/// GStreamer's number of the primaries, of those that tests use.
+fn primaries_number(info: &FrameInfo) -> u32 {
+    use hip_oracle::Primaries;
+    match info.primaries {
+        Primaries::Bt709 => 1,
+        Primaries::Smpte170m => 4,
+        Primaries::Bt2020 => 7,
+        other => panic!("no test uses {other:?}"),
+    }
 }
 
 /// How a frame is stored in a buffer.

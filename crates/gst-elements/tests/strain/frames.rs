@@ -24,7 +24,7 @@ pub(crate) fn picture(info: FrameInfo, number: u64) -> Image {
 /// What a frame becomes, stretched to `output`.
 pub(crate) fn converted(image: &Image, output: FrameInfo) -> RealImage {
     let (all, whole) = (Rect::full(&image.info), Rect::full(&output));
-    hip_oracle::convert(image, all, &output, whole, Method::Bilinear)
+    hip_oracle::convert(image, all, &output, whole, Method::Auto)
 }
 
 /// Writes a picture into a buffer through a CPU map, and makes it frame `number`.

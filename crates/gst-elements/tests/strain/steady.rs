@@ -26,7 +26,8 @@ const COUNTED: u64 = 200;
 const STREAMING: &str = "src:src";
 
 /// What may be called for every frame: what makes a context current, and what enqueues.
-const ENQUEUES: [&str; 16] = [
+const ENQUEUES: [&str; 17] = [
+    "cuCtxGetCurrent",
     "cuCtxPushCurrent_v2",
     "cuCtxPopCurrent_v2",
     "cuMemcpyHtoDAsync_v2",

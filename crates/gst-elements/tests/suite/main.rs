@@ -4,5 +4,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod convert;
+mod lab;
+mod negotiation;
 mod pipeline;
+mod places;
+mod properties;
 mod round_trip;

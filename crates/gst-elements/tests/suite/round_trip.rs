@@ -97,6 +97,10 @@ formats! {
     bgra: Bgra,
     rgb: Rgb,
     rgbp: Rgbp,
+    v210: V210,
+    y410: Y410,
+    a420_10: A420_10Le,
+    yuy2: Yuy2,
 }
 
 /// Frames that upstream writes into the buffers that it is offered, by the CPU and more than once.
@@ -106,7 +110,7 @@ fn frames_in_the_offered_pool_come_back() {
     if test_device().is_none() {
         return;
     }
-    for format in Format::ALL {
+    for format in crate::lab::formats() {
         let info = FrameInfo::new(format, 317, 43);
         let (mut harness, _bus) = harness("hipupload ! hipdownload");
         harness.add_propose_allocation_meta(gst_video::VideoMeta::meta_api(), None);
@@ -114,7 +118,7 @@ fn frames_in_the_offered_pool_come_back() {
         let pool = offered_pool(&harness, &caps_of(&info));
         pool.set_active(true).unwrap();
         let video = gst_video::VideoInfo::from_caps(&caps_of(&info)).unwrap();
-        for seed in 0..20 {
+        for seed in 0..6 {
             let image = random_image(info, seed);
             let buffer = pool.acquire_buffer(None).unwrap();
             let mut frame = gst_video::VideoFrame::from_buffer_writable(buffer, &video).unwrap();

@@ -4,7 +4,7 @@ use hip_oracle::{
     Component, Family, Format, FrameInfo, Image, Matrix, Method, Quantity, Range, Rect, convert,
 };
 
-use crate::{colours, flat_image};
+use crate::{colours, flat_image, with_chroma};
 
 /// White, yellow, cyan, green, magenta, red, blue as R'G'B'.
 const BARS: [[u32; 3]; 7] = [
@@ -210,10 +210,7 @@ fn converting_rgb_bars_gives_the_printed_codes() {
         .chain([&JFIF])
         .filter(|table| table.level == 1.0)
     {
-        let formats = Format::ALL
-            .into_iter()
-            .filter(|format| format.depth() == table.depth);
-        for to in formats.filter(|format| format.family() == Family::Yuv) {
+        for to in with_chroma().filter(|format| format.depth() == table.depth) {
             for from in [Format::Rgba, Format::Bgra, Format::Rgb, Format::Rgbp] {
                 for (bar, expected) in BARS.iter().zip(table.codes) {
                     let rgb = FrameInfo::new(from, 3, 3);
@@ -234,10 +231,7 @@ fn converting_rgb_bars_gives_the_printed_codes() {
 fn converting_printed_codes_gives_rgb_bars() {
     // Codes are printed rounded: half a code of Y', Cb and Cr makes up to 2 of R'G'B'.
     for table in LIMITED.iter().chain([&JFIF]) {
-        let formats = Format::ALL
-            .into_iter()
-            .filter(|format| format.depth() == table.depth);
-        for from in formats.filter(|format| format.family() == Family::Yuv) {
+        for from in with_chroma().filter(|format| format.depth() == table.depth) {
             for (bar, codes) in BARS.iter().zip(table.codes) {
                 let yuv = FrameInfo::new(from, 2, 2).with_colour(table.matrix, table.range);
                 let rgb = FrameInfo::new(Format::Rgba, 3, 1);

@@ -98,9 +98,8 @@ fn a_placed_picture_is_the_picture_alone() {
                 .format
                 .component(component)
                 .expect("a component of the format");
-            let plane = &to.format.info().planes[location.plane];
-            let (left, top) = (into.x / plane.sub_x, into.y / plane.sub_y);
-            let (width, height) = alone.plane_size(location.plane);
+            let (left, top) = (into.x / location.sub_x, into.y / location.sub_y);
+            let (width, height) = alone.samples(location);
             let inside = (left..left + width).contains(&x) && (top..top + height).contains(&y);
             let expected = if inside {
                 picture.value(component, x - left, y - top)

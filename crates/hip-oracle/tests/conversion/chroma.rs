@@ -142,7 +142,7 @@ fn an_edge_is_read_where_the_site_says() {
     ];
     for (format, method) in SUBSAMPLED
         .into_iter()
-        .flat_map(|f| Method::ALL.map(|m| (f, m)))
+        .flat_map(|f| Method::SIMPLE.map(|m| (f, m)))
     {
         for site in ChromaSite::ALL {
             let (h, v) = site.halves();

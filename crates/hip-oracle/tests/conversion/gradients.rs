@@ -1,8 +1,8 @@
 //! A linear picture stays the same linear picture, wherever its samples are taken: positions of
 //! all kinds are right to a fraction of a pixel.
 
+use hip_oracle::fill::gradient;
 use hip_oracle::geometry::luma_position;
-use hip_oracle::image::gradient;
 use hip_oracle::{
     ChromaSite, Component, Family, Format, FrameInfo, Image, Matrix, Method, Range, Rect, Rng,
     convert,
@@ -12,8 +12,10 @@ use crate::{colours, for_each_sample};
 
 /// The analogue colour of the gradient of `from` at a position of it, in the family of `to`.
 fn expected_colour(from: &FrameInfo, to: &FrameInfo, px: f64, py: f64) -> [f64; 3] {
-    let colour = colours(from.format.family())
-        .map(|component| from.decode(component, gradient(from, component, px, py)));
+    let colour = colours(from.format.family()).map(|component| {
+        let stored = from.format.component(component).map(|_| component);
+        stored.map_or(0.0, |c| from.decode(c, gradient(from, c, px, py)))
+    });
     let rgb = match from.format.family() {
         Family::Yuv => from.matrix.rgb_from_ycbcr(colour),
         Family::Rgb => colour,
@@ -24,8 +26,9 @@ fn expected_colour(from: &FrameInfo, to: &FrameInfo, px: f64, py: f64) -> [f64; 
     }
 }
 
-/// The most by which rounding each source sample to half a code can move a destination code:
-/// half a code times the sum of the magnitudes of the colour conversion's coefficients.
+/// The most by which rounding each source sample to half a code (2^-12 of floating point, half a
+/// step of binary16 below 1) can move a destination code: that times the sum of the magnitudes of
+/// the colour conversion's coefficients.
 fn rounding_reach(from: &FrameInfo, to: &FrameInfo, component: Component) -> f64 {
     let convert = |codes: [f64; 3]| {
         let sources = colours(from.format.family());
@@ -43,7 +46,12 @@ fn rounding_reach(from: &FrameInfo, to: &FrameInfo, component: Component) -> f64
     let zero = convert([0.0; 3]);
     let slopes =
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(|unit| convert(unit) - zero);
-    slopes.iter().map(|slope| slope.abs()).sum::<f64>() / 2.0
+    let half_step = if from.format.is_float() {
+        f64::powi(2.0, -12)
+    } else {
+        0.5
+    };
+    slopes.iter().map(|slope| slope.abs()).sum::<f64>() * half_step
 }
 
 /// Checks every sample whose sources all lie inside the picture; returns how many there were.
@@ -66,11 +74,10 @@ fn check(from: FrameInfo, to: FrameInfo) -> usize {
             .format
             .component(component)
             .expect("a component of the frame");
-        let plane = &to.format.info().planes[location.plane];
         let (h, v) = to.halves(location);
         let at = (
-            luma_position(x as i64, plane.sub_x, h).to_f64(),
-            luma_position(y as i64, plane.sub_y, v).to_f64(),
+            luma_position(x as i64, location.sub_x, h).to_f64(),
+            luma_position(y as i64, location.sub_y, v).to_f64(),
         );
         let map = |position: f64, source: usize, destination: usize| {
             (position + 0.5) * source as f64 / destination as f64 - 0.5

@@ -1,17 +1,31 @@
 //! The whole conversion against published values and against properties that follow from
 //! `docs/conversion.md` without its formulas.
 
+mod alpha;
 mod bars;
 mod borders;
 mod chroma;
+mod fields;
+mod floats;
 mod geometry;
 mod gradients;
+mod identity;
+mod light;
+mod methods;
+mod orientation;
 mod report;
+mod subsampling;
 
 use hip_oracle::{Component, Family, Format, FrameInfo, Image, Layout, RealImage, Rng};
 
-/// The 4:2:0 formats.
+/// Some 4:2:0 formats.
 const SUBSAMPLED: [Format; 3] = [Format::Nv12, Format::I420, Format::P010Le];
+
+/// The formats with luma and chroma.
+fn with_chroma() -> impl Iterator<Item = Format> {
+    let all = Format::ALL.into_iter();
+    all.filter(|format| format.component(Component::Cb).is_some())
+}
 
 /// A frame with random content and a random layout.
 fn random_image(info: FrameInfo, rng: &mut Rng) -> Image {
@@ -38,7 +52,8 @@ fn for_each_sample(real: &RealImage, mut check: impl FnMut(Component, usize, usi
 fn flat_image(info: FrameInfo, code: [u32; 3]) -> Image {
     let mut image = Image::new(info);
     image.fill_with(|component, _, _| match component {
-        Component::A => 255.0,
+        // Clamped to the largest alpha.
+        Component::A => f64::INFINITY,
         _ => f64::from(code[component.slot()]),
     });
     image

@@ -2,7 +2,8 @@
 
 use hip_oracle::{ChromaSite, Format, FrameInfo, Matrix, Method, Range, Rng};
 
-use crate::lab::{Case, Lab};
+use crate::case::Case;
+use crate::lab::Lab;
 
 /// Source and destination sizes: same, smaller, larger; odd and even; one sample short of and past
 /// the tiles of four and eight.
@@ -37,7 +38,7 @@ fn every_pair_colour_relation_and_method() {
                     let destination = FrameInfo::new(to, new_size.0, new_size.1)
                         .with_colour(destination_colour.0, destination_colour.1)
                         .with_site(rng.pick(&ChromaSite::ALL));
-                    for method in Method::ALL {
+                    for method in Method::SIMPLE {
                         lab.check(&Case::new(source, destination, method, rng.next_u64()));
                         cases += 1;
                     }
@@ -57,7 +58,7 @@ fn every_pair_and_size() {
         for [(width, height), (new_width, new_height)] in SIZES {
             let source = random_colour(FrameInfo::new(from, width, height), &mut rng);
             let destination = random_colour(FrameInfo::new(to, new_width, new_height), &mut rng);
-            for method in Method::ALL {
+            for method in Method::SIMPLE {
                 lab.check(&Case::new(source, destination, method, rng.next_u64()));
             }
         }
@@ -76,7 +77,7 @@ fn frames_wider_than_a_block() {
             let same = random_colour(FrameInfo::new(to, width, height), &mut rng);
             lab.check(&Case::new(source, same, Method::Bilinear, rng.next_u64()));
             let other = FrameInfo::new(to, rng.between(100, 300), rng.between(1, 20));
-            let method = rng.pick(&Method::ALL);
+            let method = rng.pick(&Method::SIMPLE);
             lab.check(&Case::new(source, other, method, rng.next_u64()));
         }
     }
@@ -96,13 +97,13 @@ fn one_to_five_pixels() {
                 lab.check(&Case::new(
                     source,
                     same,
-                    rng.pick(&Method::ALL),
+                    rng.pick(&Method::SIMPLE),
                     rng.next_u64(),
                 ));
                 lab.check(&Case::new(
                     source,
                     other,
-                    rng.pick(&Method::ALL),
+                    rng.pick(&Method::SIMPLE),
                     rng.next_u64(),
                 ));
             }
@@ -118,23 +119,23 @@ fn rounding_has_no_bias() {
     for (from, to) in pairs() {
         let source = FrameInfo::new(from, 150, 90).with_colour(Matrix::Bt601, Range::Limited);
         let destination = FrameInfo::new(to, 131, 77).with_colour(Matrix::Bt709, Range::Full);
-        let report = lab.check(&Case::new(
+        let outcome = lab.check(&Case::new(
             source,
             destination,
             Method::Bilinear,
             rng.next_u64(),
         ));
         assert!(
-            report.mean_signed_error.abs() < 0.03,
-            "{from:?} to {to:?}: {report}"
+            outcome.bias().abs() < 0.03,
+            "{from:?} to {to:?}: {outcome:?}"
         );
     }
 }
 
 fn pairs() -> impl Iterator<Item = (Format, Format)> {
-    Format::ALL
+    Format::COMMON
         .into_iter()
-        .flat_map(|from| Format::ALL.into_iter().map(move |to| (from, to)))
+        .flat_map(|from| Format::COMMON.into_iter().map(move |to| (from, to)))
 }
 
 pub(crate) fn random_colour(info: FrameInfo, rng: &mut Rng) -> FrameInfo {

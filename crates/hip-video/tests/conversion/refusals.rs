@@ -2,8 +2,8 @@
 
 use hip_core::{DeviceBuffer, Stream};
 use hip_video::{
-    Converter, ConverterConfig, Error, FrameDescription, FrameView, FrameViewMut, PixelFormat,
-    PlaneView, Rect,
+    Converter, ConverterConfig, Error, FrameDescription, FrameView, FrameViewMut, Orientation,
+    PixelFormat, PlaneView, Rect,
 };
 
 use crate::lab::Lab;
@@ -36,12 +36,13 @@ fn impossible_sizes_and_rectangles() {
     ));
 
     let rect = |x, y, width, height| {
-        Some(Rect {
+        let rect = Rect {
             x,
             y,
             width,
             height,
-        })
+        };
+        Some(rect.into())
     };
     let side = |src_rect, dst_rect| {
         let mut config = config(PixelFormat::Rgba, PixelFormat::Nv12);
@@ -56,8 +57,23 @@ fn impossible_sizes_and_rectangles() {
     assert_eq!(side(rect(1, 1, 16, 7), None), "source");
     assert_eq!(side(rect(0, 0, 0, 7), None), "source");
     assert_eq!(side(None, rect(0, 0, 16, 9)), "destination");
-    assert_eq!(side(None, rect(1, 0, 4, 4)), "destination");
-    assert_eq!(side(None, rect(0, 3, 4, 4)), "destination");
+    assert_eq!(side(None, rect(1, 0, 4, 4)), "none");
+    assert_eq!(side(None, rect(0, 3, 4, 4)), "none");
+}
+
+#[test]
+fn fields_are_not_turned() {
+    let Some(lab) = Lab::open() else { return };
+    for orientation in Orientation::ALL {
+        let mut config = config(PixelFormat::Rgba, PixelFormat::Nv12);
+        (config.interlaced, config.orientation) = (true, orientation);
+        let refused = match Converter::new(&lab.device, &config) {
+            Ok(_) => false,
+            Err(Error::InvalidValue(_)) => true,
+            Err(error) => panic!("{error}"),
+        };
+        assert_eq!(refused, orientation.swaps_axes(), "{orientation:?}");
+    }
 }
 
 #[test]
