@@ -88,7 +88,8 @@ impl LightOptions {
             Transfer::Hlg => HLG_PEAK,
             _ => REFERENCE_WHITE,
         };
-        self.destination_peak.map_or(carried, |peak| peak.min(carried))
+        self.destination_peak
+            .map_or(carried, |peak| peak.min(carried))
     }
 }
 

@@ -34,8 +34,10 @@ const SIZE_LIMIT: u64 = 60 << 20;
 /// The script that starts everything in the bundle.
 const RUN_SCRIPT: &str = include_str!("run.sh");
 
-/// The test executables, packed.
-const TESTS_ARCHIVE: &str = "tests.tar.xz";
+/// Test executables, benchmarks and examples, packed.
+const ARCHIVE: &str = "programs.tar.xz";
+/// The folders in it.
+const PACKED: [&str; 3] = ["tests", "bench", "examples"];
 
 /// Names the folder as a bundle, so that it may be replaced.
 const MARKER: &str = ".gpu-bundle";
@@ -92,7 +94,7 @@ pub(crate) fn main(workspace: &Workspace, arguments: &[String]) -> Result<(), Bo
     collect_gstreamer(&folder)?;
     closure::collect(&folder)?;
     strip(&folder)?;
-    pack_tests(&folder)?;
+    pack_programs(&folder)?;
     report(&folder, artifacts.tests.len())
 }
 
@@ -223,10 +225,10 @@ fn strip(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Replaces `tests` by one archive. Test executables are nearly the same code over and over: with
-/// a window over all of them, 58 MiB become 5.
-fn pack_tests(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let archive = File::create(folder.join(TESTS_ARCHIVE))?;
+/// Replaces the folders of programs by one archive. They are nearly the same code over and over: with
+/// a window over all of them, 58 MiB of tests become 5.
+fn pack_programs(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let archive = File::create(folder.join(ARCHIVE))?;
     let mut tar = Command::new("tar")
         .args([
             "--create",
@@ -234,8 +236,8 @@ fn pack_tests(folder: &Path) -> Result<(), Box<dyn Error>> {
             "--owner=0",
             "--group=0",
             "--file=-",
-            "tests",
         ])
+        .args(PACKED)
         .current_dir(folder)
         .stdout(Stdio::piped())
         .spawn()
@@ -250,25 +252,19 @@ fn pack_tests(folder: &Path) -> Result<(), Box<dyn Error>> {
     if !packed.success() {
         return Err(format!("tar: {packed}").into());
     }
-    fs::remove_dir_all(folder.join("tests"))?;
+    for part in PACKED {
+        fs::remove_dir_all(folder.join(part))?;
+    }
     Ok(())
 }
 
 /// Prints the size of every part; above the limit that is an error.
 fn report(folder: &Path, tests: usize) -> Result<(), Box<dyn Error>> {
-    let packed = fs::metadata(folder.join(TESTS_ARCHIVE))?.len();
-    println!("gpu-bundle: tests         {} (packed)", mebibytes(packed));
+    let packed = fs::metadata(folder.join(ARCHIVE))?.len();
+    println!("gpu-bundle: programs      {} (packed)", mebibytes(packed));
     let mut total = fs::metadata(folder.join("run"))?.len() + packed;
     let mut sizes = Vec::new();
-    for part in [
-        "plugins",
-        "lib",
-        "lib-fallback",
-        "bin",
-        "bench",
-        "examples",
-        "assets",
-    ] {
+    for part in ["plugins", "lib", "lib-fallback", "bin", "assets"] {
         let mut sum = 0;
         for file in files_of(&folder.join(part))? {
             let size = fs::metadata(&file)?.len();

@@ -16,7 +16,7 @@ END
 }
 
 # A copy can lose the mode bits; a read-only folder that kept them is as good.
-chmod +x "$here"/bin/* "$here"/bench/* "$here"/examples/* 2>/dev/null
+chmod +x "$here"/bin/* 2>/dev/null
 
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
@@ -32,6 +32,11 @@ export GST_PLUGIN_SCANNER=$here/bin/gst-plugin-scanner GST_REGISTRY=$scratch/reg
 unset GST_PLUGIN_PATH_1_0 GST_PLUGIN_SCANNER_1_0 GST_REGISTRY_1_0
 # Tests that start programs or read assets look here instead of in the build's folders.
 export HIP_PROGRAMS=$here/bin HIP_ASSETS=$here/assets
+
+# Test executables, benchmarks and examples lie in one archive.
+unpack() {
+  xz --decompress --stdout "$here/programs.tar.xz" | tar -x -C "$scratch" "$1"
+}
 
 # One pass over the test executables for one vendor; adds to the totals.
 test_vendor() {
@@ -79,7 +84,7 @@ run_tests() {
     esac
   done
   [ ${#vendors[@]} -gt 0 ] || vendors=(host)
-  xz --decompress --stdout "$here/tests.tar.xz" | tar -x -C "$scratch" || return 1
+  unpack tests || return 1
   passed=0 failed=0 absent=0
   for vendor in "${vendors[@]}"; do test_vendor "$vendor" "$filter"; done
   echo "$passed passed, $failed failed"
@@ -96,7 +101,8 @@ run_demo() {
 
 # run_one COMMAND FOLDER [NAME [ARGUMENTS]]: a program of a folder, or the folder's names.
 run_one() {
-  local command=$1 folder=$here/$2
+  local command=$1 folder=$scratch/$2
+  unpack "$2" || return 1
   shift 2
   if [ $# -eq 0 ]; then
     ls "$folder"

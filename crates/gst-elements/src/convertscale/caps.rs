@@ -1,10 +1,10 @@
 //! Which frames can become which.
 
-use gst::prelude::*;
 use gst_video::VideoColorimetry;
 use hip_video::{AlphaMode, Orientation, PixelFormat};
 
 use super::base::Abilities;
+use super::fields;
 use super::light;
 use super::options::Options;
 use crate::common::caps::{MemoryFeature, append_hip, structures};
@@ -18,11 +18,9 @@ const COLOUR: [&str; 5] = [
     "content-light-level",
 ];
 
-/// What the frames of `caps` can become, seen from either side: themselves, and, if they are
-/// progressive, frames of any size, or of any format and colour, or both, as the element is able to.
-///
-/// Interlaced frames only pass through: their fields would have to be scaled one by one, and
-/// their chroma lies elsewhere. So they are refused where the options change even frames of the same caps.
+/// What the frames of `caps` can become, seen from either side: themselves, and frames of any size, or of any
+/// format and colour, or both, as the element is able to. Frames with fields become frames with fields, if
+/// [`fields`] has them.
 pub(super) fn transform_caps(
     caps: &gst::CapsRef,
     abilities: Abilities,
@@ -37,10 +35,11 @@ pub(super) fn transform_caps(
         if let Some(unchanged) = unchanged(structure, options) {
             append_hip(target, unchanged);
         }
-        let progressive = "progressive".to_value();
-        let mode = structure.value("interlace-mode").ok();
-        if mode.is_none_or(|mode| mode.intersect(&progressive).is_some()) {
-            append_hip(target, converted(structure, abilities, options));
+        let turned = options.orientation().swaps_axes();
+        for part in fields::convertible(structure, caps.is_fixed(), turned) {
+            if let Some(part) = fields::whole_fields(converted(&part, abilities, options)) {
+                append_hip(target, part);
+            }
         }
     }
     result.simplify();
@@ -103,7 +102,6 @@ fn converted(
             converted.set("pixel-aspect-ratio", gst::FractionRange::new(least, most));
         }
     }
-    converted.set("interlace-mode", "progressive");
     converted
 }
 
@@ -117,7 +115,7 @@ fn has_unsupported_transfer(structure: &gst::StructureRef) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gst_video::{VideoAlphaMode, VideoGammaMode, VideoOrientationMethod};
+    use gst_video::{VideoGammaMode, VideoOrientationMethod};
 
     const BOTH: Abilities = Abilities {
         converts: true,
@@ -169,35 +167,79 @@ mod tests {
     }
 
     #[test]
-    fn interlaced_frames_only_pass() {
-        let from = hip("format=NV12,width=64,height=32,interlace-mode=interleaved");
-        assert_eq!(both(&from), from);
-        let either = hip("format=NV12,width=64,height=32,interlace-mode={progressive,mixed}");
-        let to = both(&either);
-        assert!(to.can_intersect(&hip(
-            "format=RGB,width=1,height=1,interlace-mode=progressive"
-        )));
-        assert!(!to.can_intersect(&hip("format=RGB,width=1,height=1,interlace-mode=mixed")));
-        assert!(to.can_intersect(&hip("format=NV12,width=64,height=32,interlace-mode=mixed")));
+    fn fields_stay_fields() {
+        let to = both(&hip(
+            "format=NV12,width=64,height=32,interlace-mode=interleaved",
+        ));
+        for (mode, possible) in [
+            ("interleaved", true),
+            ("mixed", false),
+            ("progressive", false),
+        ] {
+            let other = hip(&format!(
+                "format=RGB,width=1,height=1,interlace-mode={mode}"
+            ));
+            assert_eq!(to.can_intersect(&other), possible, "{mode}");
+        }
+        let either = both(&hip(
+            "format=NV12,width=64,height=32,interlace-mode={progressive,mixed,fields}",
+        ));
+        for (mode, possible) in [("progressive", true), ("mixed", true), ("fields", false)] {
+            let other = hip(&format!(
+                "format=RGB,width=1,height=1,interlace-mode={mode}"
+            ));
+            assert_eq!(either.can_intersect(&other), possible, "{mode}");
+        }
+        // Towards upstream nothing said means anything.
+        let any = both(&hip("format={RGB,NV12}"));
+        let fields = "width=1,height=1,interlace-mode=interleaved";
+        assert!(any.can_intersect(&hip(&format!("format=RGBA,{fields}"))));
+        assert!(!any.can_intersect(&hip("format=RGBA,interlace-mode=fields")));
     }
 
     #[test]
-    fn interlaced_frames_that_would_change_are_refused() {
-        let to = |options: &Options| {
-            let from = hip("format={NV12,RGBA},width=64,height=32,interlace-mode=interleaved");
-            transform_caps(&from, BOTH, options)
+    fn each_field_has_chroma_rows_of_its_own() {
+        let convert = Abilities {
+            converts: true,
+            scales: false,
         };
-        let turned = Options {
-            direction: VideoOrientationMethod::_180,
-            ..Options::default()
-        };
-        assert!(to(&turned).is_empty());
-        let set = Options {
-            alpha_mode: VideoAlphaMode::Set,
-            ..Options::default()
-        };
-        let expected = hip("format=NV12,width=64,height=32,interlace-mode=interleaved");
-        assert_eq!(to(&set), expected);
+        for (format, height, possible) in [
+            ("NV12", 16, true),
+            ("NV12", 18, false),
+            ("RGBA", 18, true),
+            ("Y42B", 17, true),
+        ] {
+            let mixed = |format: &str| {
+                hip(&format!(
+                    "format={format},width=8,height={height},interlace-mode=mixed"
+                ))
+            };
+            let to = transform_caps(&mixed("RGB"), convert, &Options::default());
+            let case = format!("{format} of {height}");
+            assert_eq!(to.can_intersect(&mixed(format)), possible, "{case}");
+        }
+        // These pass and do nothing else.
+        let odd = hip("format=NV12,width=8,height=18,interlace-mode=mixed");
+        assert_eq!(both(&odd), odd);
+    }
+
+    #[test]
+    fn fields_are_not_turned() {
+        let from = hip("format=RGBA,width=64,height=32,interlace-mode={progressive,interleaved}");
+        for (direction, possible) in [
+            (VideoOrientationMethod::_90r, false),
+            (VideoOrientationMethod::_180, true),
+        ] {
+            let options = Options {
+                direction,
+                ..Options::default()
+            };
+            let to = transform_caps(&from, BOTH, &options);
+            let fields = hip("format=RGBA,width=64,height=32,interlace-mode=interleaved");
+            assert_eq!(to.can_intersect(&fields), possible, "{direction:?}");
+            let whole = hip("format=RGBA,width=64,height=32,interlace-mode=progressive");
+            assert!(to.can_intersect(&whole), "{direction:?}");
+        }
     }
 
     #[test]

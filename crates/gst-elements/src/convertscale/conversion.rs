@@ -1,11 +1,13 @@
 use gst_hip::{DeviceFrame, PlaneRef};
-use gst_video::VideoInfo;
+use gst_video::prelude::*;
+use gst_video::{VideoBufferFlags, VideoInfo, VideoInterlaceMode};
 use hip_core::{Device, Stream};
 use hip_video::{
     AlphaMode, Converter, ConverterConfig, Display, FrameDescription, FrameView, FrameViewMut,
-    Model, PlaneView, letterbox,
+    Model, Orientation, PixelFormat, PlaneView, letterbox,
 };
 
+use super::fields;
 use super::light::{self, Side};
 use super::method::DitherChoice;
 use super::options::Options;
@@ -35,20 +37,12 @@ impl Frames {
         })
     }
 
-    /// Whether a side has fields, which only pass through.
-    pub(super) fn are_interlaced(&self) -> bool {
-        self.input.is_interlaced() || self.output.is_interlaced()
-    }
-
-    /// What a buffer holds. Crop metadata of interlaced frames goes on with them.
+    /// What a buffer holds.
     ///
     /// # Errors
     /// The crop metadata names no part of the frame.
     pub(super) fn source(&self, buffer: &gst::BufferRef) -> Result<Source, Error> {
-        match self.are_interlaced() {
-            true => Ok(Source::whole(&self.input)),
-            false => Source::of(buffer, &self.input),
-        }
+        Source::of(buffer, &self.input)
     }
 
     /// Where the picture comes to lie.
@@ -70,7 +64,7 @@ impl Frames {
                     pixel_aspect: (down, across),
                 };
             }
-            let format = hip_video::PixelFormat::from_gst(self.output.format());
+            let format = PixelFormat::from_gst(self.output.format());
             letterbox(shown, output, format.is_some_and(|f| f.is_subsampled()))
         } else {
             whole
@@ -117,7 +111,7 @@ impl Frames {
     /// want it converted.
     ///
     /// # Errors
-    /// Formats or colours are not supported, or interlaced frames would have to change.
+    /// Formats or colours are not supported, or fields would be made, merged, turned or share a chroma row.
     pub(super) fn need_nothing(&self, options: &Options, source: &Source) -> Result<bool, Error> {
         let config = self.config(options, source)?;
         let (input, output) = (&config.input, &config.output);
@@ -127,12 +121,40 @@ impl Frames {
             && self.input.interlace_mode() == self.output.interlace_mode()
             && config.light.is_none()
             && (config.alpha == AlphaMode::Copy || !output.format.info().alpha);
-        if !same && self.are_interlaced() {
-            return Err(Error::input(
-                "interlaced frames can only pass through unchanged",
-            ));
+        if !same {
+            self.check_fields(config.orientation)?;
         }
         Ok(same)
+    }
+
+    /// # Errors
+    /// The frames have fields that cannot be converted one by one.
+    fn check_fields(&self, orientation: Orientation) -> Result<(), Error> {
+        let sides = [&self.input, &self.output];
+        let mode = self.input.interlace_mode();
+        if mode != self.output.interlace_mode() {
+            return Err(Error::input(
+                "fields are neither made of frames nor merged into frames",
+            ));
+        }
+        if mode == VideoInterlaceMode::Progressive {
+            return Ok(());
+        }
+        if orientation.swaps_axes() {
+            return Err(Error::input("lines of a field are not turned into columns"));
+        }
+        for info in sides {
+            let format = PixelFormat::from_gst(info.format());
+            let step = format.map_or(1, fields::height_step);
+            if !info.height().is_multiple_of(step) {
+                return Err(Error::input(format!(
+                    "interlaced {} has a multiple of {step} rows, not {}",
+                    info.format(),
+                    info.height()
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Loads what converts frames of this source.
@@ -145,18 +167,35 @@ impl Frames {
         options: &Options,
         source: &Source,
     ) -> Result<Conversion, Error> {
+        let mut config = self.config(options, source)?;
+        let whole = match self.input.interlace_mode() {
+            VideoInterlaceMode::Interleaved => None,
+            _ => Some(Converter::new(device, &config)?),
+        };
+        let fields = match self.input.interlace_mode() {
+            VideoInterlaceMode::Progressive => None,
+            _ => {
+                config.interlaced = true;
+                Some(Converter::new(device, &config)?)
+            }
+        };
         Ok(Conversion {
-            converter: Converter::new(device, &self.config(options, source)?)?,
+            whole,
+            fields,
             input: source.info(&self.input)?,
             output: self.output.clone(),
         })
     }
 }
 
-/// What converts frames, loaded on a device.
+/// What converts frames, loaded on a device. A `mixed` stream may have a frame of the other kind next, as
+/// telecined film has two in five: it keeps both converters.
 #[derive(Debug)]
 pub(super) struct Conversion {
-    converter: Converter,
+    /// For progressive frames.
+    whole: Option<Converter>,
+    /// For frames of two fields.
+    fields: Option<Converter>,
     input: VideoInfo,
     output: VideoInfo,
 }
@@ -179,11 +218,24 @@ impl Conversion {
         let source = unsafe { FrameView::new(&views(from.planes())) };
         // SAFETY: as above; the output is a writable buffer, so it is another than the input.
         let destination = unsafe { FrameViewMut::new(&views(to.planes())) };
-        self.converter.convert(stream, &source, &destination)?;
+        self.converter(input)?
+            .convert(stream, &source, &destination)?;
         let event = stream.record()?;
         from.finish(&event)?;
         to.finish(&event)?;
         Ok(())
+    }
+}
+
+impl Conversion {
+    /// The one for what the buffer holds, which in `mixed` streams its flags say.
+    fn converter(&self, buffer: &gst::BufferRef) -> Result<&Converter, Error> {
+        let flags = buffer.video_flags();
+        let found = match (&self.whole, &self.fields) {
+            (Some(_), Some(fields)) if flags.contains(VideoBufferFlags::INTERLACED) => Some(fields),
+            (whole, fields) => whole.as_ref().or(fields.as_ref()),
+        };
+        found.ok_or_else(|| Error::gst("frames of this interlace mode have no converter"))
     }
 }
 

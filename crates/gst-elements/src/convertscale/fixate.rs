@@ -8,6 +8,7 @@ use gst_video::{
 use hip_video::{Model, PixelFormat};
 
 use super::caps::formats;
+use super::fields;
 use super::light;
 use super::loss::loss;
 use super::shape::{fixate_size, shown};
@@ -39,7 +40,8 @@ pub(super) fn fixate(
         return others;
     };
     other.set("format", format.name());
-    fixate_size(direction, &shown(&info, turned), &mut other);
+    let step = fields::step_of(&other, format);
+    fixate_size(direction, &shown(&info, turned), step, &mut other);
     fixate_colour(caps, (&info, from), format, &mut other);
     keep_content_light(caps, &info, &mut other);
     let mut fixed = gst::Caps::new_empty();
@@ -52,7 +54,11 @@ pub(super) fn fixate(
 fn best_format(from: PixelFormat, others: &gst::CapsRef) -> Option<(usize, PixelFormat)> {
     let mut best: Option<(u32, usize, PixelFormat)> = None;
     for (index, structure) in others.iter().enumerate() {
-        for format in formats(structure).unwrap_or_default() {
+        let formats = formats(structure).unwrap_or_default();
+        for format in formats
+            .into_iter()
+            .filter(|format| fields::fits(structure, *format))
+        {
             let loss = loss(from, format);
             if best.is_none_or(|(least, ..)| loss < least) {
                 best = Some((loss, index, format));

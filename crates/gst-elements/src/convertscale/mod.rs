@@ -17,8 +17,10 @@
 //! caps' `content-light-level`, else `mastering-display-info`, else 1000 cd/m² are assumed.
 //!
 //! ## What is refused
-//! Interlaced frames pass through and are not converted. The transfer functions `log100` and
-//! `log316` are not converted to others. Both are refused in caps.
+//! Interlaced frames are converted field by field, in `mixed` streams those whose buffers are flagged as
+//! interlaced. They are not turned by 90°, and with 4:2:0 their height has to be a multiple of 4; with the mode
+//! `fields` they are refused. The transfer functions `log100` and `log316` are not converted to others. All of this
+//! is refused in caps.
 //!
 //! ## Examples
 //! ```text
@@ -44,6 +46,7 @@ mod base;
 mod caps;
 mod conversion;
 mod direction;
+mod fields;
 mod fixate;
 mod imp;
 mod light;

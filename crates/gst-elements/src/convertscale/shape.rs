@@ -72,10 +72,11 @@ impl From<i32> for Ratio {
 }
 
 /// Sets width, height and pixel aspect ratio so that the picture keeps its display aspect ratio,
-/// as far as the structure allows; what it fixes already stays.
+/// as far as the structure allows; what it fixes already stays. A height that is open becomes a multiple of `step`.
 pub(super) fn fixate_size(
     direction: gst::PadDirection,
     from: &Shown,
+    step: i32,
     other: &mut gst::StructureRef,
 ) {
     const PAR: &str = "pixel-aspect-ratio";
@@ -101,14 +102,15 @@ pub(super) fn fixate_size(
         .get::<gst::Fraction>(PAR)
         .map_or(Ratio(1, 1), Ratio::of);
     let height_for = |width: i32| Ratio::from(width).times(par).over(shape).pixels();
+    let whole = |height: i32| (height.saturating_add(step / 2) / step * step).max(step);
     let width_for = |height: i32| shape.times(height.into()).over(par).pixels();
 
     let (width, height) = match (fixed(other, "width"), fixed(other, "height")) {
         (Some(width), Some(height)) => (width, height),
-        (Some(width), None) => (width, nearest(other, "height", height_for(width))),
+        (Some(width), None) => (width, nearest(other, "height", whole(height_for(width)))),
         (None, Some(height)) => (nearest(other, "width", width_for(height)), height),
         (None, None) => {
-            let mut height = nearest(other, "height", height);
+            let mut height = nearest(other, "height", whole(height));
             let wanted = width_for(height);
             let width = nearest(other, "width", wanted);
             if let Ok(free) = preferred.value("height")
@@ -116,7 +118,7 @@ pub(super) fn fixate_size(
             {
                 // The width is bounded: the height follows it instead, as far as it can.
                 other.set_value("height", free.clone());
-                height = nearest(other, "height", height_for(width));
+                height = nearest(other, "height", whole(height_for(width)));
             }
             (width, height)
         }

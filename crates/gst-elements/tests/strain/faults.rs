@@ -23,7 +23,7 @@ const TRIES: u64 = 20;
 
 /// Calls whose failure a stream may survive, and what is done then. Whatever else fails is an error
 /// on the bus.
-const FALL_BACKS: [(&[&str], &str); 10] = [
+const FALL_BACKS: [(&[&str], &str); 11] = [
     (
         &[
             "cuMemAlloc_v2",
@@ -90,12 +90,11 @@ const FALL_BACKS: [(&[&str], &str); 10] = [
         "taken as not done, and waited for",
     ),
     (
-        &[
-            "cuEventSynchronize",
-            "hipEventSynchronize",
-            "cuCtxSynchronize",
-            "hipDeviceSynchronize",
-        ],
+        &["cuCtxSynchronize", "hipDeviceSynchronize"],
+        "asked once more before a module is unloaded",
+    ),
+    (
+        &["cuEventSynchronize", "hipEventSynchronize"],
         "the completion worker frees, which waits; GStreamer copies what cannot be mapped",
     ),
     (

@@ -275,15 +275,3 @@ fn metas_follow_the_picture() {
         assert!(found.flags().contains(gst::BufferFlags::DISCONT), "{line}");
     }
 }
-
-#[test]
-fn interlaced_frames_are_not_converted() {
-    let Some(device) = test_device() else { return };
-    let info = FrameInfo::new(Format::Nv12, 64, 48);
-    let mut harness = gst_check::Harness::new_parse(&crate::common::launch_line("hipconvertscale"));
-    harness.set_sink_caps_str("video/x-raw(memory:HIPMemory),format=RGBA");
-    let caps = format!("{},interlace-mode=interleaved", hip_caps_of(&info));
-    harness.set_src_caps(caps.parse().unwrap());
-    let pushed = harness.push(device_buffer(&device, &hip_caps_of(&info)));
-    assert_eq!(pushed, Err(gst::FlowError::NotNegotiated));
-}

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod convert;
+mod interlaced;
 mod lab;
 mod negotiation;
 mod pipeline;

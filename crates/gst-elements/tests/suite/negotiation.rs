@@ -7,7 +7,7 @@ use crate::common::{hip_caps_of, init, launch_line, test_device};
 use crate::lab::formats;
 
 /// What of an element's output caps a neighbour chooses when frames of `input` come in.
-fn chosen(element: &str, input: &str, output: &str) -> Option<gst::Caps> {
+pub(crate) fn chosen(element: &str, input: &str, output: &str) -> Option<gst::Caps> {
     test_device()?;
     let mut harness = gst_check::Harness::new_parse(&launch_line(element));
     let hip = |fields: &str| format!("video/x-raw(memory:HIPMemory),{fields}");
@@ -147,15 +147,7 @@ fn what_cannot_be_done_is_refused_in_caps() {
     // 9 and 10 are log100 and log316.
     let log = "format=NV12,width=64,height=32,colorimetry=(string)2:3:9:1";
     for (element, input, output) in [
-        ("hipconvertscale", interlaced, "format=NV12"),
-        ("hipconvert", interlaced, "format=NV12"),
-        ("hipscale", interlaced, "width=32"),
-        ("hipscale video-direction=vert", interlaced, "format=RGBA"),
-        (
-            "hipconvert alpha-mode=set alpha-value=0.5",
-            interlaced,
-            "format=RGBA",
-        ),
+        ("hipscale video-direction=90l", interlaced, "format=RGBA"),
         ("hipconvert gamma-mode=remap", log, "colorimetry=bt709"),
         (
             "hipconvert primaries-mode=fast",
@@ -173,14 +165,16 @@ fn what_cannot_be_done_is_refused_in_caps() {
         };
         assert!(caps.is_empty(), "{element}: {input} to {output}: {caps}");
     }
-    // Without the modes the transfer function is only a name, and fields may pass.
+    // Without the modes the transfer function is only a name, and fields stay fields.
     check("hipconvert", log, "colorimetry=bt709", "colorimetry=bt709");
-    check(
-        "hipconvertscale",
-        interlaced,
-        "format=RGBA",
-        "interlace-mode=interleaved",
-    );
+    for (element, output) in [
+        ("hipconvertscale", "format=RGBA"),
+        ("hipconvert", "format=NV12"),
+        ("hipscale video-direction=vert", "width=32"),
+        ("hipconvert alpha-mode=set alpha-value=0.5", "format=RGBA"),
+    ] {
+        check(element, interlaced, output, "interlace-mode=interleaved");
+    }
     check(
         "hipconvert gamma-mode=remap",
         log,

@@ -72,6 +72,8 @@ fn launches_that_read_do_not_wait_for_each_other() {
     let memory = alloc(&device, Way::Device, SIZE);
     let sinks = [(); 2].map(|()| alloc(&device, Way::Device, SIZE));
     common::device_fill(&memory, &held, 3);
+    // NVIDIA's driver loads a kernel at its first launch, and may wait for the device to do it.
+    launch_add(&module, &held, SIZE, &add_args(&memory, &sinks[0], 1)).unwrap();
     held.try_synchronize().unwrap();
     let gate = Gate::close(&held);
     launch_add(&module, &held, SIZE, &add_args(&memory, &sinks[0], 1)).unwrap();

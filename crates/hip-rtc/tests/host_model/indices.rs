@@ -102,19 +102,22 @@ fn arguments_of_every_kind_arrive() {
     let number = 77;
     let mut wide = Wide([0.0; 9]);
     wide.0[8] = 8.5;
-    let args = [
-        arg(&out.as_mut_ptr()),
-        arg(&-3i8),
-        arg(&-300i16),
-        arg(&(1u64 << 50)),
-        arg(&0.25f32),
-        arg(&Pair(5, 1e300)),
-        arg(&[1u8, 2, 250, 4]),
-        arg(&wide),
-        arg(&true),
-        arg(&&raw const number),
-    ];
-    rig.run("k", crate::rig::block(1), &args);
+    rig.run(
+        "k",
+        crate::rig::block(1),
+        &[
+            arg(&out.as_mut_ptr()),
+            arg(&-3i8),
+            arg(&-300i16),
+            arg(&(1u64 << 50)),
+            arg(&0.25f32),
+            arg(&Pair(5, 1e300)),
+            arg(&[1u8, 2, 250, 4]),
+            arg(&wide),
+            arg(&true),
+            arg(&&raw const number),
+        ],
+    );
     let expected = [
         -3.0,
         -300.0,
@@ -159,8 +162,11 @@ fn an_array_of_a_threads_own_is_its_own() {
     let input: Vec<i32> = (0..THREADS as i32 + 8).map(scrambled).collect();
     let run = |name| {
         let mut out = vec![0i32; THREADS];
-        let args = [arg(&out.as_mut_ptr()), arg(&input.as_ptr())];
-        rig.run(name, grid(2, THREADS as u32 / 2), &args);
+        rig.run(
+            name,
+            grid(2, THREADS as u32 / 2),
+            &[arg(&out.as_mut_ptr()), arg(&input.as_ptr())],
+        );
         out
     };
     let (mixed, picked) = (run("mix"), run("pick"));

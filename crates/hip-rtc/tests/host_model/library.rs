@@ -323,13 +323,16 @@ fn every_half_survives_and_rounding_is_to_the_nearest_even() {
     );
     let all: Vec<u16> = (0..=u16::MAX).collect();
     let (mut wide, mut back) = (vec![0f32; 65536], vec![0u16; 65536]);
-    let args = [
-        arg(&all.as_ptr()),
-        arg(&wide.as_mut_ptr()),
-        arg(&back.as_mut_ptr()),
-        arg(&65536i32),
-    ];
-    rig.run("there_and_back", crate::rig::grid(256, 256), &args);
+    rig.run(
+        "there_and_back",
+        crate::rig::grid(256, 256),
+        &[
+            arg(&all.as_ptr()),
+            arg(&wide.as_mut_ptr()),
+            arg(&back.as_mut_ptr()),
+            arg(&65536i32),
+        ],
+    );
     for bits in all.iter().copied() {
         let (found, expected) = (f64::from(wide[usize::from(bits)]), half(bits));
         if expected.is_nan() {
@@ -354,13 +357,16 @@ fn every_half_survives_and_rounding_is_to_the_nearest_even() {
         .chain([65519.996, 65520.0, 1e10, f32::INFINITY, 1e-10])
         .collect();
     let mut out = vec![0u16; input.len()];
-    let args = [
-        arg(&input.as_ptr()),
-        arg(&out.as_mut_ptr()),
-        arg(&(input.len() as i32)),
-    ];
     let blocks = input.len().div_ceil(256) as u32;
-    rig.run("narrow", crate::rig::grid(blocks, 256), &args);
+    rig.run(
+        "narrow",
+        crate::rig::grid(blocks, 256),
+        &[
+            arg(&input.as_ptr()),
+            arg(&out.as_mut_ptr()),
+            arg(&(input.len() as i32)),
+        ],
+    );
     for (bits, found) in finite.iter().zip(out.chunks(3)) {
         let even = bits + (bits & 1);
         assert_eq!(found, [*bits, even, bits + 1], "{bits:#x}");

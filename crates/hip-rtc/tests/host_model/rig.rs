@@ -1,6 +1,7 @@
 //! A module on a Host device, and launches of it over memory of this process.
 
 use std::ffi::{CString, c_void};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use hip_dispatch::{
@@ -32,9 +33,12 @@ pub(crate) fn grid(blocks: u32, threads: u32) -> LaunchConfig {
     }
 }
 
-/// The address of an argument.
-pub(crate) fn arg<T>(value: &T) -> *mut c_void {
-    std::ptr::from_ref(value).cast_mut().cast()
+/// The address of an argument, which has to live until the launch is enqueued.
+pub(crate) struct Arg<'a>(*mut c_void, PhantomData<&'a ()>);
+
+/// See [`Arg`].
+pub(crate) fn arg<T>(value: &T) -> Arg<'_> {
+    Arg(std::ptr::from_ref(value).cast_mut().cast(), PhantomData)
 }
 
 pub(crate) fn compile(text: &str) -> HostBuild {
@@ -66,12 +70,12 @@ impl Rig {
         &self,
         name: &str,
         config: LaunchConfig,
-        args: &[*mut c_void],
+        args: &[Arg<'_>],
     ) -> hip_dispatch::Result<()> {
         let name = CString::new(name).unwrap();
         // SAFETY: the module is alive.
         let function = unsafe { self.host.module_get_function(self.module, &name) }?;
-        let mut args = args.to_vec();
+        let mut args: Vec<*mut c_void> = args.iter().map(|arg| arg.0).collect();
         // SAFETY: the tests pass what their kernels take, and memory that outlives the launch.
         unsafe {
             self.host
@@ -86,7 +90,7 @@ impl Rig {
     }
 
     /// Launches, and waits.
-    pub(crate) fn run(&self, name: &str, config: LaunchConfig, args: &[*mut c_void]) {
+    pub(crate) fn run(&self, name: &str, config: LaunchConfig, args: &[Arg<'_>]) {
         self.enqueue(name, config, args).unwrap();
         self.finish().unwrap();
     }

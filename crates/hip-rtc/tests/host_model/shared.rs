@@ -52,12 +52,8 @@ fn a_tiled_matrix_product_is_right() {
         block_dim: [16, 16, 1],
         shared_mem_bytes: 0,
     };
-    let args = [
-        arg(&a.as_ptr()),
-        arg(&b.as_ptr()),
-        arg(&c.as_mut_ptr()),
-        arg(&(n as i32)),
-    ];
+    let (from_a, from_b, to, size) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr(), n as i32);
+    let args = [arg(&from_a), arg(&from_b), arg(&to), arg(&size)];
     rig.run("multiply", config, &args);
     for (at, found) in c.iter().enumerate() {
         let products = (0..n).map(|k| (f64::from(a[at / n * n + k]), f64::from(b[k * n + at % n])));
@@ -109,12 +105,15 @@ fn a_block_reduction_in_dynamic_shared_memory_is_right() {
     for kernel in ["in_kernel", "in_function", "in_file", "rows"] {
         let mut out = vec![f32::NAN; blocks];
         let config = with_shared(grid(blocks as u32, threads), 4 * threads);
-        let args = [
-            arg(&input.as_ptr()),
-            arg(&out.as_mut_ptr()),
-            arg(&(input.len() as i32)),
-        ];
-        rig.run(kernel, config, &args);
+        rig.run(
+            kernel,
+            config,
+            &[
+                arg(&input.as_ptr()),
+                arg(&out.as_mut_ptr()),
+                arg(&(input.len() as i32)),
+            ],
+        );
         for (part, found) in input.chunks(threads as usize).zip(out) {
             let exact: f64 = part.iter().map(|x| f64::from(*x)).sum();
             let size: f64 = part.iter().map(|x| f64::from(x.abs())).sum();
