@@ -131,6 +131,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "so many kernels take an interpreter too long")]
     fn a_long_list_goes_without_recursion() {
         let functions = Functions::default();
         // Appended by hand: `keep` would walk the list for each.
