@@ -12,7 +12,7 @@ use crate::geometry::{FineRect, Orientation, Rect};
 use crate::kernels::Kernels;
 use crate::light::LightChange;
 use crate::params::{Layout, Method, Plan};
-use crate::work::{Launch, Work};
+use crate::work::Work;
 
 /// What becomes of alpha where the output has it. An input without alpha is opaque.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -304,12 +304,6 @@ impl Converter {
         check_planes("source", source.planes(), input, *interlaced)?;
         check_planes("destination", destination.planes(), output, *interlaced)?;
         self.check_device(stream)?;
-        let launches = self.work.launches(
-            &self.kernels,
-            &self.conversion,
-            source.planes(),
-            destination.planes(),
-        )?;
         // Held until the launch is enqueued: another thread's change of the stream records an
         // event on this one, which has to come after the launch.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -318,18 +312,18 @@ impl Converter {
         {
             self.keep(&previous)?;
         }
-        for Launch {
-            function,
-            config,
-            args,
-        } in launches.iter().flatten()
-        {
-            // SAFETY: the arguments are the function's; whoever made the views vouched for the
-            // planes, and rectangles and strides were checked against the sizes vouched for. Tables
-            // live as long as `self`, and `keep` has them outlive the stream's work.
-            unsafe { function.launch(Some(stream), config, args) }?;
-        }
-        Ok(())
+        self.work.enqueue(
+            &self.kernels,
+            &self.conversion,
+            source.planes(),
+            destination.planes(),
+            &mut |function, config, args| {
+                // SAFETY: the arguments are the function's; whoever made the views vouched for the
+                // planes, and rectangles and strides were checked against the sizes vouched for.
+                // Tables live as long as `self`, and `keep` has them outlive the stream's work.
+                Ok(unsafe { function.launch(Some(stream), config, args) }?)
+            },
+        )
     }
 
     fn check_device(&self, stream: &Stream) -> Result<()> {

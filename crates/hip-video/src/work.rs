@@ -1,9 +1,9 @@
 //! Which kernel does a conversion, and with what argument.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hip_core::{Device, DeviceBuffer, LaunchConfig};
-use hip_rtc::{Function, KernelArgs};
+use hip_rtc::{Function, KernelArg, KernelArgs};
 
 use crate::any::{AnyPlan, Field};
 use crate::converter::Conversion;
@@ -18,7 +18,8 @@ use crate::same::Same;
 pub(crate) struct Work {
     /// `same.cu`, for frames that allow it.
     same: Option<(Same, Function)>,
-    others: Others,
+    /// For all others; where there is `same`, not made before the first frame that needs it.
+    others: OnceLock<Others>,
 }
 
 enum Others {
@@ -31,8 +32,8 @@ enum Others {
 struct Few {
     plan: Plan,
     params: ConvertParams,
-    number: usize,
     launch: LaunchConfig,
+    function: Function,
 }
 
 struct Any {
@@ -43,104 +44,97 @@ struct Any {
     function: Function,
 }
 
-/// A launch that only has to be enqueued.
-pub(crate) struct Launch {
-    pub(crate) function: Function,
-    pub(crate) config: LaunchConfig,
-    pub(crate) args: KernelArgs,
-}
+/// Enqueues a launch.
+type Enqueue<'a> = dyn FnMut(&Function, &LaunchConfig, &KernelArgs) -> Result<()> + 'a;
 
 impl Work {
     /// Loads what a conversion needs.
     pub(crate) fn new(kernels: &Kernels, conversion: &Conversion) -> Result<Work> {
         // A thread of the CPU gains nothing by a tile in registers: `convert.cu` has loops for it.
         let in_step = kernels.device().info().warp_size > 1;
-        let same = Same::new(conversion).filter(|_| in_step);
-        let same = match same {
+        let same = match Same::new(conversion).filter(|_| in_step) {
             Some(same) => Some((same, kernels.get(same.prebuilt())?)),
             None => None,
         };
-        let others = match conversion.plan() {
-            Some(plan) => {
-                let (number, launch) = choose_kernel(&plan);
-                if same.is_none() {
-                    kernels.get(&CONVERT[number])?;
-                }
-                let params = plan.params();
-                Others::Few(Box::new(Few {
-                    plan,
-                    params,
-                    number,
-                    launch,
-                }))
-            }
-            None => Others::Any(Box::new(Any::new(kernels, conversion)?)),
+        let work = Work {
+            same,
+            others: OnceLock::new(),
         };
-        Ok(Work { same, others })
+        if work.same.is_none() {
+            work.others(kernels, conversion)?;
+        }
+        Ok(work)
     }
 
-    /// The launches for these planes, which were checked: one, or one for each field.
-    pub(crate) fn launches(
+    fn others(&self, kernels: &Kernels, conversion: &Conversion) -> Result<&Others> {
+        if let Some(others) = self.others.get() {
+            return Ok(others);
+        }
+        let made = Others::new(kernels, conversion)?;
+        // Two threads may get here; what the loser made is dropped unused.
+        Ok(self.others.get_or_init(|| made))
+    }
+
+    /// Enqueues the launches for these planes, which were checked: one, or one for each field.
+    pub(crate) fn enqueue(
         &self,
         kernels: &Kernels,
         conversion: &Conversion,
         source: &[PlaneView; 4],
         destination: &[PlaneView; 4],
-    ) -> Result<[Option<Launch>; 2]> {
-        let mut args = KernelArgs::new();
+        enqueue: &mut Enqueue<'_>,
+    ) -> Result<()> {
         if let Some((same, function)) = &self.same
             && let Some(params) = same.params(source, destination)
         {
-            args.add(params);
-            let (function, config) = (function.clone(), same.launch());
-            return Ok([
-                Some(Launch {
-                    function,
-                    config,
-                    args,
-                }),
-                None,
-            ]);
+            return enqueue(function, &same.launch(), &args_of(params));
         }
-        match &self.others {
+        match self.others(kernels, conversion)? {
             Others::Few(few) => {
                 let mut params = few.params;
                 params.set_source(&few.plan, source);
                 params.set_destination(destination);
-                args.add(params);
-                // Loaded already, but for the first frame whose addresses are not aligned.
-                let function = kernels.get(&CONVERT[few.number])?;
-                let config = few.launch;
-                Ok([
-                    Some(Launch {
-                        function,
-                        config,
-                        args,
-                    }),
-                    None,
-                ])
+                enqueue(&few.function, &few.launch, &args_of(params))
             }
-            Others::Any(any) => Ok([0, 1].map(|field| {
-                let (plan, start) = any.plans.get(field).filter(|(plan, _)| !plan.is_empty())?;
-                let image = any.tables.as_raw().offset(*start);
-                let mut args = KernelArgs::new();
-                args.add(plan.params(conversion, image, source, destination));
-                let (function, config) = (any.function.clone(), plan.launch());
-                Some(Launch {
-                    function,
-                    config,
-                    args,
+            Others::Any(any) => {
+                let plans = any.plans.iter().filter(|(plan, _)| !plan.is_empty());
+                plans.into_iter().try_for_each(|(plan, start)| {
+                    let image = any.tables.as_raw().offset(*start);
+                    let params = plan.params(conversion, image, source, destination);
+                    enqueue(&any.function, &plan.launch(), &args_of(params))
                 })
-            })),
+            }
         }
     }
 
     /// Device memory that launches read.
     pub(crate) fn tables(&self) -> Option<Arc<DeviceBuffer>> {
-        match &self.others {
+        match self.others.get()? {
             Others::Few(_) => None,
             Others::Any(any) => Some(any.tables.clone()),
         }
+    }
+}
+
+/// The kernels here take one argument.
+fn args_of(params: impl KernelArg) -> KernelArgs {
+    let mut args = KernelArgs::new();
+    args.add(params);
+    args
+}
+
+impl Others {
+    fn new(kernels: &Kernels, conversion: &Conversion) -> Result<Others> {
+        let Some(plan) = conversion.plan() else {
+            return Ok(Others::Any(Box::new(Any::new(kernels, conversion)?)));
+        };
+        let (number, launch) = choose_kernel(&plan);
+        Ok(Others::Few(Box::new(Few {
+            params: plan.params(),
+            launch,
+            function: kernels.get(&CONVERT[number])?,
+            plan,
+        })))
     }
 }
 
@@ -186,6 +180,12 @@ fn upload(device: &Device, address: hip_core::DevicePtr, bytes: &[u8]) -> Result
     Ok(copied.map_err(hip_core::Error::from)?)
 }
 
+/// A launch in which each thread has a tile of a picture, in blocks of so many threads.
+pub(crate) fn covering(size: [u32; 2], tile: [u32; 2], block: [u32; 2]) -> LaunchConfig {
+    let blocks = |axis: usize| size[axis].div_ceil(tile[axis]).div_ceil(block[axis]);
+    LaunchConfig::new([blocks(0), blocks(1), 1], [block[0], block[1], 1])
+}
+
 /// Threads of a block.
 const BLOCK: u32 = 256;
 /// Pixels of a row that a block covers in every kernel.
@@ -213,13 +213,8 @@ pub(crate) fn choose_kernel(plan: &Plan) -> (usize, LaunchConfig) {
         (false, false) => tile::SCALED_RGB,
     };
     let across = BLOCK_WIDTH / columns;
-    let down = BLOCK / across;
-    let blocks_down = plan.output.height.div_ceil(down * rows);
-    let launch = LaunchConfig {
-        grid_dim: [plan.output.width.div_ceil(BLOCK_WIDTH), blocks_down, 1],
-        block_dim: [across, down, 1],
-        shared_mem_bytes: 0,
-    };
+    let size = [plan.output.width, plan.output.height];
+    let launch = covering(size, [columns, rows], [across, BLOCK / across]);
     (2 * family + usize::from(unscaled), launch)
 }
 

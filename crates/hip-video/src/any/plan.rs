@@ -13,6 +13,7 @@ use crate::description::FrameDescription;
 use crate::format::{ComponentInfo, Model};
 use crate::frame::PlaneView;
 use crate::light::REFERENCE_WHITE;
+use crate::work::covering;
 
 /// A conversion worked out: the kernels' argument but for addresses, and the tables it points to.
 #[derive(Debug, Clone)]
@@ -121,19 +122,9 @@ impl AnyPlan {
 
     /// Threads and blocks of a launch.
     pub(crate) fn launch(&self) -> LaunchConfig {
-        const BLOCK: [u32; 2] = [32, 8];
-        let threads = [0, 1].map(|axis| {
-            (self.params.dst_size[axis] as u32).div_ceil(self.params.unit[axis] as u32)
-        });
-        LaunchConfig {
-            grid_dim: [
-                threads[0].div_ceil(BLOCK[0]),
-                threads[1].div_ceil(BLOCK[1]),
-                1,
-            ],
-            block_dim: [BLOCK[0], BLOCK[1], 1],
-            shared_mem_bytes: 0,
-        }
+        let [size, tile] =
+            [self.params.dst_size, self.params.unit].map(|pair| pair.map(|value| value as u32));
+        covering(size, tile, [32, 8])
     }
 
     /// Bytes of [`AnyPlan::image`], a multiple of what it must be aligned to.

@@ -14,6 +14,7 @@ use crate::description::FrameDescription;
 use crate::format::{FormatInfo, Model, SampleKind};
 use crate::frame::PlaneView;
 use crate::prebuilt::SAME;
+use crate::work::covering;
 pub(crate) use params::SameParams;
 
 /// What addresses and strides must be divisible by.
@@ -110,7 +111,7 @@ impl Same {
             [0, 1, 2].map(|index| info.components[index].map_or(0, |component| component.plane))
         });
         Some(Same {
-            params: params(input, output, entry),
+            params: params(input, output),
             entry,
             tile,
             planes,
@@ -129,16 +130,7 @@ impl Same {
             [TILE_PLANES, _] => [64, 2],
             _ => [32, 8],
         };
-        let size = self.params.size.map(|size| size as u32);
-        let threads = [0, 1].map(|axis| size[axis].div_ceil(self.tile[axis]));
-        LaunchConfig::new(
-            [
-                threads[0].div_ceil(block[0]),
-                threads[1].div_ceil(block[1]),
-                1,
-            ],
-            [block[0], block[1], 1],
-        )
+        covering(self.params.size.map(|size| size as u32), self.tile, block)
     }
 
     /// The kernels' argument for these planes; `None` if an address or stride is not aligned.
@@ -168,17 +160,24 @@ impl Same {
     }
 }
 
-fn params(source: &FrameDescription, destination: &FrameDescription, entry: usize) -> SameParams {
+fn params(source: &FrameDescription, destination: &FrameDescription) -> SameParams {
     let (from, to) = (source.encoding(), destination.encoding());
-    let quads = |info: &FormatInfo| match Layout::of(info) {
+    // The side that has R'G'B' tells the bytes' order, the other the chroma site.
+    let reads_yuv = source.format.is_yuv();
+    let (yuv, rgb) = if reads_yuv {
+        (source, destination)
+    } else {
+        (destination, source)
+    };
+    let places = match Layout::of(rgb.format.info()) {
         Some(Layout::Quads(places)) => places,
         _ => [0, 1, 2, 3],
     };
-    let [input, output] = [source.format, destination.format].map(|f| quads(f.info()));
     // Each component's raise, and how many parts of a code value its unit is.
-    let parts = match from.matrix {
-        Some(_) => [1.0, CHROMA_PARTS, CHROMA_PARTS],
-        None => [1.0; 3],
+    let parts = if reads_yuv {
+        [1.0, CHROMA_PARTS, CHROMA_PARTS]
+    } else {
+        [1.0; 3]
     };
     let mut matrix = Affine::between(from, to);
     for row in &mut matrix.0 {
@@ -189,19 +188,14 @@ fn params(source: &FrameDescription, destination: &FrameDescription, entry: usiz
         row.iter_mut().for_each(|value| *value /= 255.0);
     }
     // Quarters: chroma sample i lies at luma 2i + site.
-    let site = if entry < 6 {
-        source.site
-    } else {
-        destination.site
-    };
     let [even, odd] = [[0, 1, 2], [2, 1, 0]];
-    let halves = site.halves().map(|halves| halves as usize);
+    let halves = yuv.site.halves().map(|halves| halves as usize);
     SameParams {
         size: [source.width as i32, source.height as i32],
-        order: if entry < 6 {
-            written_order(output)
+        order: if reads_yuv {
+            written_order(places)
         } else {
-            read_order(input)
+            read_order(places)
         },
         even: halves.map(|halves| even[halves]),
         odd: halves.map(|halves| odd[halves]),
