@@ -38,7 +38,8 @@ impl HipKernelArgs {
     }
 
     /// As [`HipKernelArgs::add_memory`], for a kernel that only reads (a `const` parameter):
-    /// readers on other streams run beside it.
+    /// readers on other streams run beside it, so a launch whose kernel writes it all the same is
+    /// undefined behaviour.
     ///
     /// # Errors
     /// As [`HipKernelArgs::add_memory`].

@@ -1,14 +1,15 @@
 use std::ops::Deref;
 
-use hip_core::{Device, Stream};
-use hip_rtc::{KernelModule, KernelSource, LaunchConfig, Prebuilt, Result};
+use hip_core::Device;
+use hip_rtc::{KernelModule, KernelSource, Prebuilt, Result};
 
-use super::HipKernelArgs;
 use crate::env;
 
 /// A [`KernelModule`] whose kernels take GStreamer's memory. Cheap to clone.
 ///
-/// Attributes, occupancy and [`KernelModule::function`] are the inner module's.
+/// Launches ([`KernelModule::launch`], [`KernelModule::launch_config`]), attributes and occupancy are
+/// the inner module's; [`HipKernelArgs`](super::HipKernelArgs) are arguments for it. A launch fails
+/// with a [`KernelMemoryError`](super::KernelMemoryError) inside if a memory is in use.
 #[derive(Debug, Clone)]
 pub struct HipKernelModule(KernelModule);
 
@@ -46,47 +47,6 @@ impl HipKernelModule {
     /// There is no image for the device's architecture, or the driver refuses it.
     pub fn from_prebuilt(device: &Device, prebuilt: &Prebuilt) -> Result<HipKernelModule> {
         KernelModule::from_prebuilt(device, prebuilt).map(HipKernelModule)
-    }
-
-    /// Enqueues a launch of the kernel `name` on `stream` (`None`: the default stream), without
-    /// dynamic shared memory. The thread waits for nothing.
-    ///
-    /// # Safety
-    /// The arguments fit the kernel's parameters in number, order and type; the kernel stays
-    /// within each memory, and writes none that was added to be read.
-    ///
-    /// # Errors
-    /// There is no such kernel, a dimension is 0 or beyond the device's limits, the arguments are
-    /// not what the kernel takes, a memory or the stream belongs to another device, a memory is in
-    /// use ([`KernelMemoryError`](super::KernelMemoryError) inside), or the driver refuses.
-    pub unsafe fn launch(
-        &self,
-        name: &str,
-        stream: Option<&Stream>,
-        grid_dim: [u32; 3],
-        block_dim: [u32; 3],
-        args: &HipKernelArgs,
-    ) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.0.launch(name, stream, grid_dim, block_dim, args) }
-    }
-
-    /// As [`HipKernelModule::launch`], with dynamic shared memory.
-    ///
-    /// # Safety
-    /// As [`HipKernelModule::launch`].
-    ///
-    /// # Errors
-    /// As [`HipKernelModule::launch`], and if a block has less shared memory than is asked for.
-    pub unsafe fn launch_config(
-        &self,
-        name: &str,
-        stream: Option<&Stream>,
-        config: &LaunchConfig,
-        args: &HipKernelArgs,
-    ) -> Result<()> {
-        // SAFETY: the caller's.
-        unsafe { self.0.launch_config(name, stream, config, args) }
     }
 }
 
